@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB */
+/*
+ * What the module and its rdma-core provider share: the version handshake, the
+ * answers of each object's creation, the rings that are mapped into the program,
+ * and the doorbell. Nothing here goes over the wire (see mroce/wire.h).
+ *
+ * A ring is one mmap()ed area: a struct mroce_ring, then @entries slots of
+ * @stride bytes. Indices run freely over 32 bits; slot = index & (entries - 1).
+ * Whoever advances an index stores it with release semantics, the other side
+ * loads it with acquire semantics.
+ */
+#ifndef MROCE_ABI_USER_H
+#define MROCE_ABI_USER_H
+
+#include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
+/*
+ * MROCE_UVERBS_ABI is what uverbs reports for the device; it changes only if the
+ * version handshake itself does. The rings and structures below are version
+ * MROCE_ABI_VERSION; a provider states the range it speaks in alloc_ucontext.
+ */
+#define MROCE_UVERBS_ABI	1
+#define MROCE_ABI_VERSION	1
+
+/* private id of this driver, outside the kernel's enum rdma_driver_id */
+#define MROCE_DRIVER_ID		0x6d726f63	/* "mroc" */
+
+#define MROCE_MAX_INLINE	512	/* bytes */
+#define MROCE_MAX_SGE		32
+
+/**
+ * struct mroce_ring - head of every mapped ring, one cache line a writer
+ * @producer: next index to fill; written by the program (send, receive rings) or the module (completions)
+ * @consumer: next index to take; written by the module (send, receive rings) or the program (completions)
+ * @flags: MROCE_RING_*, written by the module
+ *
+ * Send ring: @consumer passes a slot when its request is complete (and, if
+ * unsignalled, when a later one is). Receive ring of a queue pair: when its
+ * completion is written. Ring of an SRQ: when the slot has been read.
+ */
+struct mroce_ring {
+	__u32 producer;
+	__u32 pad0[15];
+	__u32 consumer;
+	__u32 pad1[15];
+	__u32 flags;
+	__u32 pad2[31];
+};
+
+#define MROCE_RING_HEADER	256	/* sizeof(struct mroce_ring): the offset of slot 0 */
+
+/*
+ * Receive rings: a sender waits for a buffer; ring the doorbell after posting.
+ * The program posts, then executes a full barrier, then reads the flag.
+ */
+#define MROCE_RING_NEED_DOORBELL	(1u << 0)
+/* Completion rings: a completion was lost for want of room; the CQ is in error. */
+#define MROCE_RING_OVERFLOW		(1u << 1)
+
+struct mroce_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+/* opcodes of struct mroce_sq_wqe; kernel-only requests have none */
+enum mroce_wqe_opcode {
+	MROCE_WQE_SEND			= 0,
+	MROCE_WQE_SEND_IMM		= 1,
+	MROCE_WQE_SEND_INV		= 2,
+	MROCE_WQE_WRITE			= 3,
+	MROCE_WQE_WRITE_IMM		= 4,
+	MROCE_WQE_READ			= 5,
+	MROCE_WQE_CMP_SWAP		= 6,
+	MROCE_WQE_FETCH_ADD		= 7,
+	MROCE_WQE_LOCAL_INV		= 8,
+	MROCE_WQE_BIND_MW		= 9,
+};
+
+#define MROCE_WQE_SIGNALED	(1u << 0)
+#define MROCE_WQE_SOLICITED	(1u << 1)
+#define MROCE_WQE_FENCE		(1u << 2)
+#define MROCE_WQE_INLINE	(1u << 3)	/* data follow the header in place of SGEs */
+
+/**
+ * struct mroce_sq_wqe - one slot of a send ring
+ * @wr_id: the program's
+ * @opcode: enum mroce_wqe_opcode
+ * @flags: MROCE_WQE_*
+ * @num_sge: SGEs behind this header, 0 to the queue pair's max_send_sge
+ * @imm: immediate data as given (big endian), or the rkey to invalidate (LOCAL_INV, SEND_INV)
+ * @remote_addr: RDMA and atomics
+ * @rkey: RDMA and atomics
+ * @length: bytes of inline data if MROCE_WQE_INLINE, else 0
+ * @atomic: operands of CMP_SWAP (@compare_add is compared) and FETCH_ADD (@compare_add is added)
+ * @ud: UD only; @ah is the number that create_ah returned
+ */
+struct mroce_sq_wqe {
+	__aligned_u64 wr_id;
+	__u8 opcode;
+	__u8 flags;
+	__u8 num_sge;
+	__u8 reserved;
+	__u32 imm;
+	__aligned_u64 remote_addr;
+	__u32 rkey;
+	__u32 length;
+	union {
+		struct {
+			__aligned_u64 compare_add;
+			__aligned_u64 swap;
+		} atomic;
+		struct {
+			__u32 ah;
+			__u32 qpn;
+			__u32 qkey;
+			__u32 reserved;
+		} ud;
+	};
+	/* then num_sge × struct mroce_sge, or @length bytes of inline data */
+};
+
+/**
+ * struct mroce_rq_wqe - one slot of a receive ring
+ * @wr_id: the program's
+ * @num_sge: SGEs behind this header, 0 to max_recv_sge
+ */
+struct mroce_rq_wqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 reserved;
+	/* then num_sge × struct mroce_sge */
+};
+
+#define MROCE_CQE_GRH		(1u << 0)	/* 40 bytes of GRH lie before the data */
+#define MROCE_CQE_IMM		(1u << 1)
+#define MROCE_CQE_INV		(1u << 2)	/* @imm is the rkey that was invalidated */
+#define MROCE_CQE_SOLICITED	(1u << 3)
+
+/**
+ * struct mroce_cqe - one slot of a completion ring, 64 bytes
+ * @wr_id: of the request
+ * @timestamp: CLOCK_MONOTONIC_RAW at completion, ns
+ * @status: enum ibv_wc_status
+ * @opcode: enum ibv_wc_opcode; not meaningful unless @status is success
+ * @flags: MROCE_CQE_*
+ * @byte_len: received, read or atomic bytes
+ * @qpn: the queue pair that this belongs to
+ * @src_qp: UD: the sender's
+ * @imm: immediate data as sent (big endian), or an rkey
+ * @vendor_err: the reason behind @status (enum mroce_reason)
+ */
+struct mroce_cqe {
+	__aligned_u64 wr_id;
+	__aligned_u64 timestamp;
+	__u8 status;
+	__u8 opcode;
+	__u16 flags;
+	__u32 byte_len;
+	__u32 qpn;
+	__u32 src_qp;
+	__u32 imm;
+	__u32 vendor_err;
+	__u32 reserved[4];
+};
+
+/* where a ring is: arguments of mmap() on the device's command file, and its shape */
+struct mroce_ring_info {
+	__aligned_u64 offset;
+	__u32 length;		/* bytes, whole pages */
+	__u32 entries;		/* power of two */
+	__u32 stride;		/* bytes a slot */
+	__u32 reserved;
+};
+
+/**
+ * struct mroce_alloc_ucontext_req - the provider's side of the version handshake
+ * @abi_min: lowest MROCE_ABI_VERSION that the provider speaks
+ * @abi_max: highest
+ *
+ * No common version: EPROTONOSUPPORT, and a kernel message that names both ranges.
+ */
+struct mroce_alloc_ucontext_req {
+	__u32 abi_min;
+	__u32 abi_max;
+};
+
+struct mroce_alloc_ucontext_resp {
+	__u32 abi;		/* the version in use */
+	__u32 reserved;
+	__aligned_u64 caps;	/* none defined in version 1 */
+};
+
+struct mroce_alloc_pd_resp {
+	__u32 pdn;
+	__u32 reserved;
+};
+
+struct mroce_create_ah_resp {
+	__u32 ah;		/* for struct mroce_sq_wqe.ud */
+	__u32 reserved;
+};
+
+struct mroce_create_cq_resp {
+	struct mroce_ring_info cq;
+};
+
+struct mroce_resize_cq_resp {
+	struct mroce_ring_info cq;	/* replaces the old one, which is still mapped; unpolled entries were moved */
+};
+
+struct mroce_create_srq_resp {
+	struct mroce_ring_info rq;
+	__u32 srqn;
+	__u32 reserved;
+};
+
+/*
+ * Slots are sized for what was asked: stride = the header and the larger of the
+ * SGEs and the inline data, rounded up to 64 bytes. rq.length is 0 with an SRQ.
+ */
+struct mroce_create_qp_resp {
+	struct mroce_ring_info sq;
+	struct mroce_ring_info rq;
+};
+
+/*
+ * The doorbell: an ioctl method of the core's QP and SRQ objects. It takes the
+ * object's handle, MROCE_DOORBELL_* for a QP, and nothing else; the module reads
+ * the ring's producer index. EIO after the device is gone.
+ */
+enum mroce_qp_methods {
+	MROCE_METHOD_QP_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum mroce_qp_doorbell_attrs {
+	MROCE_ATTR_QP_DOORBELL_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	MROCE_ATTR_QP_DOORBELL_FLAGS,
+};
+
+#define MROCE_DOORBELL_SQ	(1u << 0)
+#define MROCE_DOORBELL_RQ	(1u << 1)
+
+enum mroce_srq_methods {
+	MROCE_METHOD_SRQ_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum mroce_srq_doorbell_attrs {
+	MROCE_ATTR_SRQ_DOORBELL_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+#endif
