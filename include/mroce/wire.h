@@ -13,8 +13,8 @@
 
 #define MROCE_WIRE_VERSION	1
 
-/* UDP service port: above IANA's registered services in use, below Linux's ephemeral range (32768) */
-#define MROCE_PORT		18515
+/* UDP service port: unassigned at IANA, below the ephemeral range of Linux (32768 on) */
+#define MROCE_PORT		19791
 
 /* path p of a half sends from source port MROCE_PATH_PORT_BASE + a 14-bit hash of (half, p, epoch) */
 #define MROCE_PATH_PORT_BASE	0xc000
