@@ -38,6 +38,9 @@
  * Send ring: @consumer passes a slot when its request is complete (and, if
  * unsignalled, when a later one is). Receive ring of a queue pair: when its
  * completion is written. Ring of an SRQ: when the slot has been read.
+ *
+ * Moving a queue pair to RESET discards what is queued: the module then stores
+ * @producer into @consumer of both its rings; neither starts again at 0.
  */
 struct mroce_ring {
 	__u32 producer;
@@ -51,12 +54,20 @@ struct mroce_ring {
 #define MROCE_RING_HEADER	256	/* sizeof(struct mroce_ring): the offset of slot 0 */
 
 /*
- * Receive rings: a sender waits for a buffer; ring the doorbell after posting.
+ * Receive rings: a sender waits for a buffer, or the queue pair is in the error
+ * state and flushes what is posted; ring the doorbell after posting.
  * The program posts, then executes a full barrier, then reads the flag.
  */
 #define MROCE_RING_NEED_DOORBELL	(1u << 0)
 /* Completion rings: a completion was lost for want of room; the CQ is in error. */
 #define MROCE_RING_OVERFLOW		(1u << 1)
+/*
+ * Completion rings: the device was removed and the module has let go of this
+ * ring and of those of every queue pair that completes here; it is the last
+ * store (release) to any of them. The provider then completes what lies between
+ * @consumer and @producer of the send and receive rings as flushed, itself.
+ */
+#define MROCE_RING_GONE			(1u << 2)
 
 struct mroce_sge {
 	__aligned_u64 addr;
@@ -90,11 +101,12 @@ enum mroce_wqe_opcode {
  * @flags: MROCE_WQE_*
  * @num_sge: SGEs behind this header, 0 to the queue pair's max_send_sge
  * @imm: immediate data as given (big endian), or the rkey to invalidate (LOCAL_INV, SEND_INV)
- * @remote_addr: RDMA and atomics
- * @rkey: RDMA and atomics
+ * @remote_addr: RDMA and atomics; BIND_MW: first address of the window
+ * @rkey: RDMA and atomics; BIND_MW: the window's new key, same index as its present one
  * @length: bytes of inline data if MROCE_WQE_INLINE, else 0
  * @atomic: operands of CMP_SWAP (@compare_add is compared) and FETCH_ADD (@compare_add is added)
  * @ud: UD only; @ah is the number that create_ah returned
+ * @bind: BIND_MW: bytes, lkey of the region, IB_ACCESS_* of the window; @length 0 unbinds
  */
 struct mroce_sq_wqe {
 	__aligned_u64 wr_id;
@@ -117,6 +129,11 @@ struct mroce_sq_wqe {
 			__u32 qkey;
 			__u32 reserved;
 		} ud;
+		struct {
+			__aligned_u64 length;
+			__u32 lkey;
+			__u32 access;
+		} bind;
 	};
 	/* then num_sge × struct mroce_sge, or @length bytes of inline data */
 };
