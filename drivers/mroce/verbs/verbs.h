@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The Verbs objects but the queue pair (verbs/qp.h): protection domains, regions,
+ * completion queues, shared receive queues, address handles, mapped rings. Each has
+ * a file of its own; this is what they offer each other and the queue pair.
+ */
+#ifndef MROCE_VERBS_VERBS_H
+#define MROCE_VERBS_VERBS_H
+
+#include "../mroce.h"
+
+/* ---- rings (verbs/ring.c): memory shared with a program, or the module's own for kernel users ---- */
+
+/**
+ * struct mroce_kring - the module's side of a ring
+ * @head: first page: struct mroce_ring; vmalloc_user() memory
+ * @slots: first slot, at MROCE_RING_HEADER
+ * @entries: power of two
+ * @stride: bytes a slot
+ * @user: the program may scribble on it: bound every index, read every field once
+ * @entry: the core's mmap entry (user rings)
+ */
+struct mroce_kring {
+	struct mroce_ring *head;
+	void *slots;
+	u32 entries, stride;
+	bool user;
+	struct mroce_mmap_entry *entry;
+};
+
+/* Allocates; with @ucontext also makes it mappable and fills @info. Process context. */
+int mroce_kring_alloc(struct mroce_kring *ring, struct ib_ucontext *ucontext, u32 entries, u32 stride,
+		      struct mroce_ring_info *info);
+void mroce_kring_free(struct mroce_kring *ring);
+static inline void *mroce_kring_slot(const struct mroce_kring *ring, u32 index)
+{
+	return ring->slots + (size_t)(index & (ring->entries - 1)) * ring->stride;
+}
+/* slots that the program has filled beyond @consumer, never more than @entries whatever it wrote */
+u32 mroce_kring_filled(const struct mroce_kring *ring, u32 consumer);
+
+/* ---- protection domains (verbs/pd.c) ---- */
+
+struct mroce_pd {
+	struct ib_pd ib;
+	u32 pdn;
+};
+
+static inline struct mroce_pd *to_mpd(struct ib_pd *ib) { return container_of(ib, struct mroce_pd, ib); }
+
+/* ---- memory regions (verbs/mr.c, verbs/access.c) ---- */
+
+enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_VALID, MROCE_MR_DEAD };
+
+/**
+ * struct mroce_mr - a region
+ * @key: current lkey and rkey: index << 8 and the low byte that changes
+ * @access: IB_ACCESS_*
+ * @iova: address of the first byte as the program names it
+ * @length: bytes
+ * @pages: page of each PAGE_SIZE step from @offset on; NULL for DMA regions (kernel addresses are their own)
+ * @offset: of @iova in the first page
+ * @refs: 1 while registered, 1 a copy in progress; held only with bottom halves off (rule 9)
+ */
+struct mroce_mr {
+	struct ib_mr ib;
+	struct mroce_dev *dev;
+	struct rcu_head rcu;
+	u32 key;
+	int access;
+	enum mroce_mr_state state;
+	bool dma;
+	u64 iova, length;
+	u32 offset;
+	u32 npages, max_pages;
+	struct page **pages;
+	struct ib_umem *umem;
+	refcount_t refs;
+	struct completion unused;
+};
+
+static inline struct mroce_mr *to_mmr(struct ib_mr *ib) { return container_of(ib, struct mroce_mr, ib); }
+
+/**
+ * mroce_mr_get() - the region behind a key, if it allows this
+ * @access: every IB_ACCESS_* bit that is needed (0: local read); remote use asks for IB_ACCESS_REMOTE_*
+ * @addr, @len: must lie within the region; len 0 is always inside and the key is not checked by callers
+ *
+ * Bottom halves off until mroce_mr_put(). NULL, and *@reason, if anything does not fit.
+ */
+struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, int access, u64 addr, u64 len,
+			      enum mroce_reason *reason);
+void mroce_mr_put(struct mroce_mr *mr);
+/* IB_ACCESS_RELAXED_ORDERING */
+static inline bool mroce_mr_relaxed(const struct mroce_mr *mr) { return mr->access & IB_ACCESS_RELAXED_ORDERING; }
+
+/*
+ * Copies between a region and packets; range checked by mroce_mr_get(). The skb forms start @skb_off
+ * bytes into it and walk frag_list. With @last the final 8 bytes (all, if fewer and aligned) are stored last, by one
+ * store after smp_wmb() (rule 1).
+ */
+void mroce_mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb, unsigned int skb_off, unsigned int len, bool last);
+void mroce_mr_write(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len);
+void mroce_mr_read(struct mroce_mr *mr, u64 addr, void *dst, unsigned int len);
+/* pages of [addr, addr + len) become fragments of @skb (mroce_packet_add); -EMSGSIZE: no further fragment */
+int mroce_mr_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_buff *skb);
+/* atomic on 8 aligned bytes, atomic against the host's own; @old: value before. -EINVAL unaligned. */
+int mroce_mr_atomic(struct mroce_mr *mr, u64 addr, u8 opcode, u64 compare_add, u64 swap, u64 *old);
+
+/* kernel verbs executed in the send queue: REG_MR, LOCAL_INV, remote invalidation (@key with @pd's region). 0 or a reason. */
+enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd, struct ib_mr *mr, u32 key, int access);
+enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u32 key, bool remote);
+
+/* SGE lists: struct mroce_sge as in the rings (kernel users' ib_sge has the same layout) */
+u64 mroce_sge_total(const struct mroce_sge *sge, unsigned int n);
+/*
+ * Message bytes [offset, offset + len) of an SGE list, region by region: from an skb into them (@access
+ * IB_ACCESS_LOCAL_WRITE), or as fragments. Looks each key up. Reason NONE, or why not; *@done bytes were moved.
+ */
+enum mroce_reason mroce_sge_from_skb(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
+				     u64 offset, const struct sk_buff *skb, unsigned int skb_off, unsigned int len, bool last);
+enum mroce_reason mroce_sge_write(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
+				  u64 offset, const void *src, unsigned int len);
+enum mroce_reason mroce_sge_read(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
+				 u64 offset, void *dst, unsigned int len);
+enum mroce_reason mroce_sge_to_skb(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
+				   u64 offset, unsigned int len, struct sk_buff *skb, unsigned int *done);
+/* every key, range and right of the list; used when a request is taken from its ring */
+enum mroce_reason mroce_sge_check(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n, int access);
+
+/* ---- completion queues (verbs/cq.c) ---- */
+
+struct mroce_cq {
+	struct ib_cq ib;
+	struct mroce_kring ring;
+	spinlock_t lock;		/* irqsave: ring, notify state */
+	u32 producer;			/* the module's own copy */
+	u8 armed;			/* IB_CQ_SOLICITED, IB_CQ_NEXT_COMP or 0 */
+	bool overflow;
+	bool dying;
+	struct tasklet_struct notifier;	/* the only caller of comp_handler (rule 39) */
+	struct list_head qps;		/* queue pairs to put in error on overflow; under dev's qp list lock */
+};
+
+static inline struct mroce_cq *to_mcq(struct ib_cq *ib) { return container_of(ib, struct mroce_cq, ib); }
+
+/* Appends a completion (timestamp filled in); -ENOSPC: overflow, the CQ is in error and its event is scheduled. Any context. */
+int mroce_cq_add(struct mroce_cq *cq, const struct mroce_cqe *cqe, bool solicited);
+
+/* ---- receive queues (verbs/rq.c): of a queue pair, and inside an SRQ ---- */
+
+/* a receive request, read once from its ring and kept in the module until its completion */
+struct mroce_recv {
+	u64 wr_id;
+	u32 num_sge;
+	u64 length;			/* sum of the SGEs */
+	struct mroce_sge sge[];
+};
+
+/**
+ * struct mroce_rq - a receive queue
+ * @ring: of struct mroce_rq_wqe slots
+ * @lock: irqsave
+ * @fetched: requests read from the ring so far
+ * @done: requests completed so far (queue pairs; published as the ring's consumer)
+ * @recvs: @entries kernel copies of @recv_size bytes, slot = number & (entries - 1) (queue pairs only)
+ * @max_sge: at most in a request
+ */
+struct mroce_rq {
+	struct mroce_kring ring;
+	spinlock_t lock;
+	u32 fetched, done;
+	u32 entries, max_sge, recv_size;
+	void *recvs;
+};
+
+int mroce_rq_alloc(struct mroce_rq *rq, struct ib_ucontext *ucontext, u32 wr, u32 sge, bool shared, struct mroce_ring_info *info);
+void mroce_rq_free(struct mroce_rq *rq);
+int mroce_rq_post(struct mroce_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);	/* kernel users */
+/* receive numbers below the returned one have a buffer: what the program has posted, bounded */
+u32 mroce_rq_limit(struct mroce_rq *rq);
+/* the request of receive number @rsn < limit; reads the ring as needed. A malformed slot gives num_sge 0 and length 0. */
+struct mroce_recv *mroce_rq_recv(struct mroce_rq *rq, u32 rsn);
+/* requests below @rsn are complete */
+void mroce_rq_advance(struct mroce_rq *rq, u32 rsn);
+/* a sender waits: ask the program for a doorbell, then look again. True if there is a buffer for @rsn after all. */
+bool mroce_rq_want_doorbell(struct mroce_rq *rq, u32 rsn);
+void mroce_rq_doorbell_seen(struct mroce_rq *rq);
+
+/* ---- shared receive queues (verbs/srq.c) ---- */
+
+struct mroce_srq {
+	struct ib_srq ib;
+	struct mroce_rq rq;
+	u32 srqn;
+	u32 limit;			/* 0: not armed */
+	refcount_t refs;
+	struct completion unused;
+	spinlock_t waiters_lock;
+	struct list_head waiters;	/* struct mroce_srq_waiter: streams refused for want of a buffer, woken by a post */
+	struct work_struct event_work;
+};
+
+struct mroce_srq_waiter {
+	struct list_head node;
+	void (*wake)(struct mroce_srq_waiter *w);	/* softirq or process context, no lock held */
+};
+
+static inline struct mroce_srq *to_msrq(struct ib_srq *ib) { return container_of(ib, struct mroce_srq, ib); }
+
+/* Takes the next request out of the SRQ into @recv (max_sge SGEs of room). False: empty. Raises the limit event. Any context. */
+bool mroce_srq_take(struct mroce_srq *srq, struct mroce_recv *recv);
+/* gives a taken, untouched request back (its stream died): taken again before the ring's */
+void mroce_srq_give(struct mroce_srq *srq, const struct mroce_recv *recv);
+/* requests that could be taken now */
+u32 mroce_srq_avail(struct mroce_srq *srq);
+void mroce_srq_wait(struct mroce_srq *srq, struct mroce_srq_waiter *w);
+void mroce_srq_unwait(struct mroce_srq *srq, struct mroce_srq_waiter *w);
+struct mroce_srq *mroce_srq_hold(struct mroce_srq *srq);
+void mroce_srq_put(struct mroce_srq *srq);
+
+/* ---- address handles (verbs/ah.c) ---- */
+
+struct mroce_ah {
+	struct ib_ah ib;
+	u32 ahn;
+	struct ib_pd *pd;
+	struct in6_addr saddr, daddr;
+	u8 tos, ttl;
+	struct mroce_flow flow;		/* source port set by the sender */
+	refcount_t refs;
+	struct completion unused;
+};
+
+static inline struct mroce_ah *to_mah(struct ib_ah *ib) { return container_of(ib, struct mroce_ah, ib); }
+/* by number, of this domain; a reference (rule: destroy waits for it) */
+struct mroce_ah *mroce_ah_get(struct mroce_dev *dev, struct ib_pd *pd, u32 ahn);
+void mroce_ah_put(struct mroce_ah *ah);
+
+/* ---- provided by verbs/qp.c, used by device.c ---- */
+extern const struct ib_device_ops mroce_qp_ops;
+extern const struct uapi_definition mroce_qp_uapi[];
+/* CQ overflow or device removal: queue pairs of @cq (or all) to the error state; process context */
+void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reason reason);
+/* an SRQ doorbell came */
+void mroce_srq_wake(struct mroce_srq *srq);
+
+#endif
