@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The sending half of a connection: paths, the streams that send over them, what
+ * is in flight, and what an acknowledgement or a timer changes about it.
+ * Pure: the caller holds the half's lock over every call, passes the time (ns,
+ * monotonic), and performs what mroce_tx_pick() says after dropping the lock.
+ *
+ * Timers of a sending half, all folded into @timer of struct mroce_tx:
+ *   hello     retry of HELLO, 1 ms doubling to 100 ms          until HELLO_ACK
+ *   open      retry of a stream's OPEN, 1 ms doubling to 100 ms until accepted
+ *   probe     a path's oldest open packet + PTO (tx_timer.c)   while packets are open
+ *   reprobe   of a FAILED path, 10 ms doubling to 1 s          until it answers
+ *   resume    end of a stream's pause (RNR, FAULT, …)          while paused
+ *   deadline  a stream without progress, timeout × (retry_cnt + 1) while one of its packets is unanswered
+ */
+#ifndef MROCE_TRANSPORT_TX_H
+#define MROCE_TRANSPORT_TX_H
+
+#include "packet.h"
+#include "reason.h"
+
+#define MROCE_MAX_PATHS		64
+#define MROCE_NEVER		U64_MAX
+#define MROCE_USEC		1000ULL
+#define MROCE_MSEC		1000000ULL
+
+#define MROCE_PTO_FLOOR		(1 * MROCE_MSEC)	/* probe timeout, least */
+#define MROCE_ACK_DELAY		(100 * MROCE_USEC)	/* longest that a receiver keeps an ACK back */
+#define MROCE_PROBE_CAP		(500 * MROCE_MSEC)	/* longest probe timeout (rule 14) */
+#define MROCE_DEADLINE_FLOOR	(500 * MROCE_MSEC)	/* shortest deadline of a stream (rule 24) */
+#define MROCE_CREDIT_NONE	0xffffffffU		/* no credit is advertised (SRQ) */
+
+enum mroce_tx_state { MROCE_TX_IDLE, MROCE_TX_HELLO, MROCE_TX_OPEN, MROCE_TX_DEAD };
+enum mroce_path_state { MROCE_PATH_PROBING, MROCE_PATH_ACTIVE, MROCE_PATH_SUSPECT, MROCE_PATH_FAILED };
+enum mroce_txs_state { MROCE_TXS_CLOSED, MROCE_TXS_OPENING, MROCE_TXS_OPEN, MROCE_TXS_FAILED };
+
+struct mroce_tx;
+struct mroce_txs;
+
+/* what is known of a message beyond its wire fields: enum of bits in mroce_msg.note */
+#define MROCE_MSG_FENCE		0x01	/* wait until no read or atomic is outstanding */
+#define MROCE_MSG_RESPONDED	0x02	/* the response has arrived whole */
+#define MROCE_MSG_STARTED	0x04	/* a packet of it was sent */
+#define MROCE_MSG_COUNTED	0x08	/* counted in reads_out */
+
+/**
+ * struct mroce_msg - a message to send, from post to completion
+ * @addr: remote address (WRITE, READ, atomics), or the source (READ_RESP)
+ * @first: its first stream number; @packets follow each other
+ * @length: bytes
+ * @msn: message number in its space
+ * @rsn: receive number it consumes; in a response: msn of the request
+ * @rkey: remote key; READ_RESP: key of the source
+ * @imm: immediate data or key to invalidate; ERROR_RESP: enum mroce_nack
+ * @wr: the poster's: slot of its work request
+ * @psize: payload bytes a packet
+ * @opcode: enum mroce_opcode
+ * @flags: MROCE_F_SOLICITED, MROCE_F_ORDERED
+ * @note: MROCE_MSG_*
+ * @busy: transmissions that are being built; it does not complete meanwhile
+ */
+struct mroce_msg {
+	u64 addr;
+	u32 first, packets, length;
+	u32 msn, rsn;
+	u32 rkey, imm;
+	u32 wr;
+	u16 psize;
+	u16 busy;
+	u8 opcode, flags, note;
+};
+
+/**
+ * struct mroce_txs - the sending side of one space of a stream
+ * @tx: half that it is attached to; NULL: none
+ * @peer_id: the receiver's stream id, goes into every packet
+ * @own_id: ours, by which records of ACKs name this stream
+ * @response: the space
+ * @una: lowest stream number not acknowledged; @nxt: next never sent; @end: behind the last posted
+ * @msn_una: lowest message not complete; @msn_nxt: of @nxt; @msn_end: next to post
+ * @msg: ring of @msg_mask + 1 messages by msn
+ * @acked: bit (spn & @wmask) of numbers in [@una, @nxt) that are placed; allocated at the first packet
+ * @lost: numbers in [@una, @nxt) to be sent again; @nlost of them, none below @lost_from
+ * @credit: receive numbers below it have a buffer at the peer; MROCE_CREDIT_NONE: not advertised
+ * @rsn: next receive number
+ * @window: packets in [@una, @nxt), at most; @wmask = bits of the bitmaps - 1
+ * @window_msgs: messages in [@msn_una, @msn_nxt), at most
+ * @reads_out: reads and atomics sent and not answered; @reads_max at most
+ * @paused: refused from @pause_spn on, until @resume_at or what @pause_reason waits for
+ * @rnr_retry: episodes allowed (7: no limit); @rnr_left: of these
+ * @timeout: ns without progress that end the stream; 0: never
+ * @progress_at: last progress, or when the stream became busy
+ * @fail_msn, @fail_reason, @fail_nack: nothing from this message on completes well
+ * @out: data packets of it in flight over all paths
+ * @busy: transmissions being built
+ * @floor: points at the lowest response number not yet placed here (requests), NULL in responses
+ * @deficit: bytes that it may send in this turn (deficit round robin)
+ * @open: what its OPEN says
+ * @ready, @done, @active: links of struct mroce_tx's lists
+ */
+struct mroce_txs {
+	struct mroce_tx *tx;
+	u32 peer_id, own_id;
+	bool response;
+	u8 state;		/* enum mroce_txs_state; set by set_state() in tx_stream.c only */
+
+	u32 una, nxt, end;
+	u32 msn_una, msn_nxt, msn_end;
+	struct mroce_msg *msg;
+	u32 msg_mask;
+	unsigned long *acked, *lost;
+	u32 nlost, lost_from;
+	u32 window, wmask, window_msgs;
+
+	u32 credit, rsn;
+	u8 reads_out, reads_max;
+	bool paused, rnr_seen;
+	u8 pause_reason;	/* enum mroce_nack */
+	u32 pause_spn;
+	u64 paused_at, resume_at;
+	u8 rnr_retry, rnr_left;
+	u8 nack_doublings;
+
+	u64 timeout, progress_at;
+	bool failed;
+	u32 fail_msn;
+	enum mroce_reason fail_reason;
+	u8 fail_nack;
+
+	u32 out;
+	u32 busy;
+	const u32 *floor;
+	s32 deficit;
+
+	struct mroce_open open;
+	u64 open_at;
+	u32 open_wait;		/* ns to the next OPEN */
+
+	struct list_head ready, done, active;
+	u64 write_lo, write_hi;	/* hull of the older outstanding Writes (rule 49) */
+};
+
+/* one transmission: consecutive numbers of a path that carried consecutive numbers of a stream */
+struct mroce_sent {
+	struct mroce_txs *txs;	/* NULL: a probe or control, or the stream is gone */
+	u64 open;		/* bit i: number + i neither acknowledged nor taken as lost */
+	u64 at;
+	u32 number, spn;
+	u16 psize, last;	/* payload of each packet, of the last one */
+	u8 count;
+	u8 kind;		/* enum mroce_xmit_kind */
+	u16 control;		/* MROCE_XMIT_CONTROL: index of the entry */
+};
+
+/**
+ * struct mroce_txpath - a path as its sender knows it
+ * @next: number of the next packet
+ * @high: highest number reported
+ * @inflight: bytes of open packets, with MROCE_OVERHEAD each
+ * @cwnd: window, bytes; @ssthresh start-up ends there
+ * @srtt, @rttvar, @base: ns; 0: no sample yet
+ * @threshold: packets that may overtake before a gap is a loss
+ * @sent: ring of transmissions, [@head, @tail)
+ * @probe_at: probe timeout; MROCE_NEVER: nothing is open
+ * @timeouts: probe timeouts in a row
+ */
+struct mroce_txpath {
+	u8 index, epoch;
+	u8 state;		/* enum mroce_path_state; set by set_state() in tx_path.c only */
+	u8 timeouts;
+	bool limited;		/* the window was full since the last ACK */
+	bool probe;		/* a probe is wanted */
+	u32 next, high;
+	u32 inflight, cwnd, ssthresh;
+	u32 srtt, rttvar, base;
+	u64 base_at;
+	u32 threshold;
+	u64 threshold_at;
+	struct mroce_sent *sent;
+	u32 head, tail, mask;
+	u64 probe_at, last_sent, last_ack;
+	u64 newest;		/* send time of the newest acknowledged packet */
+	u32 probe_wait;
+	/* counts of the last ACK */
+	u32 packets, ce;
+	u64 bytes;
+	/* the present round trip */
+	u32 round_end, round_lost, round_packets, round_cut;
+	u64 round_bytes;
+	bool ecn_seen;
+};
+
+#define MROCE_OVERHEAD	120	/* bytes of headers that a packet costs beside its payload, for windows */
+
+/* control messages that wait to be sent, or to be acknowledged */
+struct mroce_ctl {
+	u32 stream, value;
+	u8 op;
+	bool used, queued;
+};
+
+#define MROCE_MAX_CTL	64
+
+struct mroce_tx_stats {
+	u64 packets, bytes, resent, lost, probe_timeouts, spurious, acks, rnr;
+};
+
+/**
+ * struct mroce_tx - the sending half
+ * @peer_id: id that its packets carry; @own_id: id that its ACKs carry
+ * @instance: of the peer's device, known from HELLO_ACK on
+ * @max_payload: payload of a packet agreed, bytes; what new messages are cut to
+ * @train: payload bytes of a transmission, at most
+ * @ready: [0] responses, [1] requests: streams that may have something to send, in turn
+ * @done: streams for the caller to look at (mroce_tx_done())
+ * @active: streams with anything unfinished, for the timer
+ * @timer: when mroce_tx_timer() wants to be called; MROCE_NEVER
+ */
+struct mroce_tx {
+	u64 peer_id, own_id, instance;
+	u8 state;		/* enum mroce_tx_state; set by set_state() in tx.c only */
+	u8 npaths, turn, resend_path;
+	u16 max_payload;
+	u32 train;
+	struct mroce_txpath *path;
+	struct list_head ready[2], done, active;
+	struct mroce_ctl ctl[MROCE_MAX_CTL];
+	u32 nctl, ctl_turn;
+
+	struct mroce_hello hello;	/* what our HELLO says */
+	u64 hello_at, hello_since;
+	u32 hello_wait;
+
+	u64 timer;
+	u64 backlog;			/* bytes posted and never sent, all streams */
+	struct mroce_tx_stats stats;
+	enum mroce_reason dead_reason;
+};
+
+/* ---- the half (tx.c) ---- */
+
+/* Allocates paths. @own_id is random, drawn by the caller. -ENOMEM. */
+int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train);
+void mroce_tx_free(struct mroce_tx *tx);	/* no stream is attached */
+
+/* Says HELLO until answered; @hello: all but base, own_id and nonce's echo, which are filled in. */
+void mroce_tx_connect(struct mroce_tx *tx, const struct mroce_hello *hello, u64 now);
+/*
+ * A HELLO_ACK for us. Returns 0: open now (or was); 1: cookie noted, HELLO again; -ENOENT: not ours or stale;
+ * -ECONNREFUSED: refused (the half is dead); -ESTALE: the peer is another instance (dead).
+ */
+int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 now);
+/* A RESET that names our id and a number outstanding: verify by HELLO (rule 23). @nonce is random. False: ignored. */
+bool mroce_tx_reset(struct mroce_tx *tx, const struct mroce_reset *reset, u64 nonce, u64 now);
+/* Ends the half: every attached stream fails with @reason. */
+void mroce_tx_kill(struct mroce_tx *tx, enum mroce_reason reason);
+
+/* Queues a control message (CLOSE, CREDIT), sent until acknowledged. -ENOSPC: too many wait. */
+int mroce_tx_control(struct mroce_tx *tx, u8 op, u32 stream, u32 value);
+
+enum mroce_xmit_kind { MROCE_XMIT_DATA, MROCE_XMIT_OPEN, MROCE_XMIT_CONTROL, MROCE_XMIT_PROBE, MROCE_XMIT_HELLO };
+
+/**
+ * struct mroce_xmit - one thing to transmit
+ * @kind: which of the union counts
+ * @path: index of the path to send on
+ * @count: packets (DATA: a train if more than one)
+ * @bytes: payload (DATA)
+ * @txs, @msg: stream and message (DATA); pinned until mroce_tx_sent()
+ * @data: header of the first packet; @data.offset is the offset of the payload in the message
+ * @resend: these numbers were sent before
+ */
+struct mroce_xmit {
+	u8 kind, path;
+	bool resend;
+	u32 count, bytes;
+	struct mroce_txs *txs;
+	struct mroce_msg *msg;
+	union {
+		struct mroce_data data;
+		struct mroce_open open;
+		struct mroce_control control;
+		struct mroce_hello hello;
+	};
+};
+
+/*
+ * What to transmit now: 1 and *@x, or 0. Numbers are taken and the transmission is on record when this
+ * returns; the caller sends it whatever happens, outside the lock, in this order, and then reports
+ * with mroce_tx_sent(): @err 0; -ENOBUFS, -ENOMEM or any other errno: not sent (it will be missed and resent).
+ * If @reason is not NONE the message cannot be built: its stream fails there.
+ */
+int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x);
+void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err, enum mroce_reason reason);
+
+/* An acknowledgement: 0, or why it was ignored (RX_NUMBER, RX_PATH). */
+enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack, u64 now);
+/* Time has passed. Sets @tx->timer anew; mroce_tx_pick() may have something afterwards. */
+void mroce_tx_timer(struct mroce_tx *tx, u64 now);
+/* The next stream for the caller to look at (completions, failure), or NULL. */
+struct mroce_txs *mroce_tx_done(struct mroce_tx *tx);
+
+/* ---- streams (tx_stream.c) ---- */
+
+/* @msgs: power of two; the poster never has more unfinished. @msg is the caller's memory. Attaches to nothing. */
+void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mroce_msg *msg, u32 msgs);
+void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn);
+/* Forgets every trace in the half; busy is 0. Frees the bitmaps. Without effect if not attached. */
+void mroce_txs_detach(struct mroce_txs *txs);
+
+/* Requests: OPEN is sent from now on (@open: all but base, stamp and attempt), until the reply. */
+void mroce_txs_open(struct mroce_txs *txs, const struct mroce_open *open, u64 now);
+void mroce_txs_open_reply(struct mroce_txs *txs, const struct mroce_open *reply, u64 now);
+/* Responses: the peer's id and windows are known from its OPEN. */
+void mroce_txs_opened(struct mroce_txs *txs, u32 peer_id, u8 log_packets, u8 log_messages);
+
+struct mroce_post {
+	u64 addr;
+	u32 length, rkey, imm, wr;
+	u32 rsn;		/* responses: msn of the request */
+	u8 opcode;
+	u8 flags;		/* MROCE_F_SOLICITED */
+	bool fence;
+};
+
+/* Appends a message; returns it. NULL: the ring is full. */
+struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post *post, u64 now);
+/* Message @msn, or NULL if it is not unfinished. */
+struct mroce_msg *mroce_txs_msg(struct mroce_txs *txs, u32 msn);
+/* The response to @msn has arrived whole; @nack: with this error, or NONE. False: none awaited. */
+bool mroce_txs_responded(struct mroce_txs *txs, u32 msn, u8 nack, u64 now);
+/* Responses below @floor are placed at the requester. */
+void mroce_txs_released(struct mroce_txs *txs, u32 floor, u64 now);
+/* Credit from a CONTROL packet. */
+void mroce_txs_credit(struct mroce_txs *txs, u32 credit, u64 now);
+/* The next message that is complete, in order; NULL: none. It stays readable until the next call. */
+struct mroce_msg *mroce_txs_complete(struct mroce_txs *txs);
+/* True once all before the failed message is complete: the queue pair goes to the error state. */
+bool mroce_txs_is_failed(const struct mroce_txs *txs);
+/* Fails at message @msn (the first unfinished one if it is before that). */
+void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8 nack);
+
+/* ---- inside transport/: shared by the tx_*.c files ---- */
+struct mroce_sent *mroce_path_record(struct mroce_txpath *p, u32 count, u64 now);
+void mroce_path_init(struct mroce_txpath *p, u8 index);
+void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state);
+void mroce_path_answered(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+u64 mroce_path_pto(const struct mroce_txpath *p);
+void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p);
+void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, u32 acked, u32 lost, u64 now);
+void mroce_cc_local_drop(struct mroce_tx *tx, struct mroce_txpath *p);
+void mroce_txs_kick(struct mroce_txs *txs);
+void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now);
+void mroce_txs_lost(struct mroce_txs *txs, u32 spn);
+void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u64 sent_at, u64 now);
+void mroce_txs_release(struct mroce_txs *txs, u32 spn, u64 now);
+void mroce_txs_settle(struct mroce_txs *txs);
+/* Fills @x with the next packets of @txs, at most @room bytes; 0: nothing to send now. */
+int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *x);
+/* The stream's timers; returns the next one. */
+u64 mroce_txs_timer(struct mroce_txs *txs, u64 now);
+static inline void mroce_tx_want(struct mroce_tx *tx, u64 at)
+{
+	if (at < tx->timer)
+		tx->timer = at;
+}
+
+#endif
