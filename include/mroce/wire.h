@@ -220,7 +220,7 @@ enum mroce_nack {
 	MROCE_N_MAX
 };
 
-enum mroce_control {
+enum mroce_control_op {
 	MROCE_C_CLOSE		= 1,	/* @stream's sender is gone: nothing more will come or be answered */
 	MROCE_C_CREDIT		= 2,	/* receive numbers below @value have a buffer (after a stall) */
 	MROCE_C_PROBE		= 3,	/* asks for an ACK of this path */
@@ -228,7 +228,7 @@ enum mroce_control {
 
 /**
  * struct mroce_wire_control - OPEN's smaller siblings
- * @op: enum mroce_control
+ * @op: enum mroce_control_op
  * @flags: MROCE_F_ACKREQ
  * @length: of the padding that follows (PROBE), bytes
  * @stream: the receiver's stream id; 0 in a PROBE
