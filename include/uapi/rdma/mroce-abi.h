@@ -179,7 +179,7 @@ struct mroce_cqe {
 	__u32 src_qp;
 	__u32 imm;
 	__u32 vendor_err;
-	__u32 reserved[4];
+	__u32 reserved[6];
 };
 
 /* where a ring is: arguments of mmap() on the device's command file, and its shape */
