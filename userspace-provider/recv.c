@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Posting receives, to the ring of a queue pair or to a shared one, and the SRQ
+ * itself. A ring's lock covers filling and publishing; the doorbell, which is
+ * needed only while a sender waits for a buffer, is rung after it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/cmd_ioctl.h>
+
+#include "mroce.h"
+
+/*
+ * Fill slots with the list and publish them. Returns 0, or why @bad_wr was not
+ * taken; those before it were. @doorbell: a sender waits for what was published.
+ */
+static int fill_ring(struct mroce_queue *rq, struct ibv_recv_wr *wr,
+		     struct ibv_recv_wr **bad_wr, bool *doorbell)
+{
+	uint32_t start = rq->prod;
+	struct mroce_rq_wqe *wqe;
+	int ret = 0;
+
+	for (; wr; wr = wr->next) {
+		if (mroce_queue_full(rq)) {
+			ret = ENOMEM;
+			break;
+		}
+		if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge) {
+			ret = EINVAL;
+			break;
+		}
+		wqe = mroce_slot(&rq->map, rq->prod);
+		wqe->wr_id = wr->wr_id;
+		wqe->num_sge = wr->num_sge;
+		wqe->reserved = 0;
+		if (wr->num_sge)
+			memcpy(wqe + 1, wr->sg_list,
+			       wr->num_sge * sizeof(struct mroce_sge));
+		rq->prod++;
+	}
+
+	if (ret)
+		*bad_wr = wr;
+	*doorbell = false;
+	if (rq->prod != start) {
+		mroce_queue_publish(rq);
+		*doorbell = mroce_queue_wants_doorbell(rq);
+	}
+	return ret;
+}
+
+int mroce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr)
+{
+	struct mroce_qp *qp = to_mqp(ibqp);
+	struct ibv_recv_wr *first = wr;
+	bool doorbell;
+	int ret;
+
+	if (ibqp->srq || ibqp->state == IBV_QPS_RESET) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	mroce_lock(&qp->rq_lock);
+	ret = fill_ring(&qp->rq, wr, bad_wr, &doorbell);
+	mroce_unlock(&qp->rq_lock);
+
+	if (doorbell) {
+		int err = mroce_qp_doorbell(qp, MROCE_DOORBELL_RQ);
+
+		if (err && !ret) {
+			*bad_wr = first;
+			ret = err;
+		}
+	}
+	return ret;
+}
+
+static int srq_doorbell(struct mroce_srq *srq)
+{
+	DECLARE_COMMAND_BUFFER(cmdb, UVERBS_OBJECT_SRQ,
+			       MROCE_METHOD_SRQ_DOORBELL, 1);
+	int ret;
+
+	fill_attr_in_obj(cmdb, MROCE_ATTR_SRQ_DOORBELL_HANDLE,
+			 srq->vsrq.srq.handle);
+
+	ret = execute_ioctl(srq->vsrq.srq.context, cmdb);
+	return ret == EIO ? 0 : ret;
+}
+
+int mroce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr)
+{
+	struct mroce_srq *srq = to_msrq(ibsrq);
+	struct ibv_recv_wr *first = wr;
+	bool doorbell;
+	int ret;
+
+	mroce_lock(&srq->lock);
+	ret = fill_ring(&srq->rq, wr, bad_wr, &doorbell);
+	mroce_unlock(&srq->lock);
+
+	if (doorbell) {
+		int err = srq_doorbell(srq);
+
+		if (err && !ret) {
+			*bad_wr = first;
+			ret = err;
+		}
+	}
+	return ret;
+}
+
+struct ibv_srq *mroce_create_srq(struct ibv_pd *pd,
+				 struct ibv_srq_init_attr *attr)
+{
+	struct umroce_create_srq_resp resp = {};
+	struct umroce_create_srq cmd = {};
+	struct mroce_queue *rq;
+	struct mroce_srq *srq;
+	uint32_t room;
+	int ret;
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+
+	/* @attr receives the sizes that the module chose */
+	ret = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
+				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+
+	rq = &srq->rq;
+	ret = mroce_map_ring(pd->context->cmd_fd, &resp.rq,
+			     sizeof(struct mroce_rq_wqe), &rq->map);
+	if (ret)
+		goto err_destroy;
+
+	room = rq->map.stride - sizeof(struct mroce_rq_wqe);
+	rq->prod = mroce_load(&rq->map.ring->producer);
+	rq->cons = mroce_load(&rq->map.ring->consumer);
+	rq->limit = attr->attr.max_wr < resp.rq.entries ? attr->attr.max_wr :
+							   resp.rq.entries;
+	rq->max_sge = room / sizeof(struct mroce_sge);
+	if (attr->attr.max_sge < rq->max_sge)
+		rq->max_sge = attr->attr.max_sge;
+	srq->vsrq.srq_type = IBV_SRQT_BASIC;
+	srq->vsrq.srq_num = resp.drv_payload.srqn;
+	mroce_lock_init(&srq->lock, mroce_pd_single_threaded(pd));
+	return &srq->vsrq.srq;
+
+err_destroy:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	free(srq);
+	errno = ret;
+	return NULL;
+}
+
+int mroce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+		     int mask)
+{
+	struct ibv_modify_srq cmd = {};
+
+	/* a mapped ring keeps its size */
+	if (mask & IBV_SRQ_MAX_WR)
+		return EOPNOTSUPP;
+
+	return ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
+}
+
+int mroce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd = {};
+
+	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
+}
+
+int mroce_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct mroce_srq *srq = to_msrq(ibsrq);
+	int ret;
+
+	ret = ibv_cmd_destroy_srq(ibsrq);
+	if (ret)
+		return ret;
+
+	mroce_unmap_ring(&srq->rq.map);
+	mroce_lock_destroy(&srq->lock);
+	free(srq);
+	return 0;
+}
