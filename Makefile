@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Entry point of every build and test: make help. The kernel builds the module
+# through Kbuild, inside build/KERNEL (one folder a kernel, holding links to the
+# sources), so that modules for several kernels stand side by side.
+
+.DEFAULT_GOAL := module
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/bash
+.SHELLFLAGS := -euc
+
+BUILD := $(CURDIR)/build
+MROCE_CACHE ?= $(HOME)/.cache/mroce
+export MROCE_CACHE
+
+# ---- which kernel
+
+ifeq ($(origin KDIR),undefined)
+# found when first used
+KDIR = $(eval KDIR := $(shell scripts/kdir))$(KDIR)
+endif
+RELEASE = $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+# User-Mode Linux builds of one version differ in their configuration only: the
+# name of their folder tells them apart
+UML = $(shell grep -qs '^CONFIG_UML=y' $(KDIR)/.config && echo um)
+OUT = $(BUILD)/$(RELEASE)$(if $(UML),-$(notdir $(abspath $(KDIR))))
+UML_KASAN := $(MROCE_CACHE)/uml/kasan
+
+# BTF needs the kernel image, which packages of headers do not have
+KBUILD = $(MAKE) -C $(KDIR) M=$(OUT) $(if $(UML),ARCH=um) \
+	$(if $(wildcard $(KDIR)/vmlinux),,CONFIG_DEBUG_INFO_BTF_MODULES=) \
+	$(if $(WERROR),KCFLAGS=-Werror) $(if $(KUNIT),MROCE_KUNIT=y)
+
+# ---- where things are installed
+
+DESTDIR ?=
+MODDIR = $(DESTDIR)/lib/modules/$(RELEASE)/updates
+LIBDIR ?= /usr/lib/$(shell $(CC) -print-multiarch)
+PLUGIN_DIR = $(DESTDIR)$(LIBDIR)/libibverbs
+DRIVER_DIR = $(DESTDIR)/etc/libibverbs.d
+
+.PHONY: help
+help:
+	@echo 'Build'
+	@echo '  make [KDIR=...]     mroce.ko, for the running kernel or the one of KDIR, in build/KERNEL'
+	@echo '  make provider       the rdma-core provider, in build/provider'
+	@echo '  make load           the checking load generator, build/load/mroce-load'
+	@echo '  make install        module, provider and its .driver file [DESTDIR=...] [LIBDIR=...]'
+	@echo '  make uninstall      remove what install put there'
+	@echo '  make clean          remove build/'
+	@echo 'Try (root on Debian 12; nothing else prepared)'
+	@echo '  make demo           two hosts in a guest, RDMA between them, and a table'
+	@echo 'Test (root on Debian 12)'
+	@echo '  make test           everything below; ends with "N passed, N failed"'
+	@echo '  make kunit          the engine, in User-Mode Linux'
+	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
+	@echo '  make check          W=1, sparse, checkpatch and shellcheck, all of which must be silent'
+	@echo '  make setup          install and build what the above need'
+	@echo 'Variables'
+	@echo '  W=1 C=2             as in the kernel;  WERROR=1  warnings are errors'
+	@echo '  MROCE_CACHE         downloads and User-Mode Linux builds [~/.cache/mroce]'
+	@echo '  RDMA_CORE           an rdma-core source tree for the provider [found in the cache]'
+
+# ---- module
+
+.PHONY: module sources
+sources:
+	@if [ -z "$(RELEASE)" ]; then \
+		echo "make: no kernel headers in '$(KDIR)': install them (scripts/setup base), or give KDIR=" >&2; exit 1; fi
+	@mkdir -p $(OUT) && cp -rsf $(CURDIR)/Kbuild $(CURDIR)/drivers $(CURDIR)/include \
+		$(wildcard $(CURDIR)/kunit) $(OUT) && find -L $(OUT) -type l -delete
+
+module: sources
+	@echo "mroce.ko for $(RELEASE)$(if $(UML), (User-Mode Linux)), from $(KDIR)"
+	@exec 9>$(OUT)/.lock; flock 9; $(KBUILD) modules
+	@ln -sf drivers/mroce/mroce.ko $(OUT)/mroce.ko
+	@$(if $(KUNIT),ln -sf kunit/mroce_kunit.ko $(OUT)/mroce_kunit.ko)
+
+# ---- userspace
+
+RDMA_CORE ?=
+.PHONY: provider load
+provider:
+	@tree="$(RDMA_CORE)"; [ -n "$$tree" ] || tree=$$(scripts/setup -p provider); \
+	userspace-provider/build.sh "$$tree" $(BUILD)/provider
+
+LOAD_SOURCES = $(wildcard scripts/load/*.c)
+load: $(BUILD)/load/mroce-load
+$(BUILD)/load/mroce-load: $(LOAD_SOURCES) $(wildcard scripts/load/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -o $@ $(LOAD_SOURCES) -libverbs -lrdmacm -lpthread
+
+# ---- install
+
+.PHONY: install uninstall clean
+install: module provider
+	install -D -m 0644 $(OUT)/mroce.ko $(MODDIR)/mroce.ko
+	@install -d $(PLUGIN_DIR) $(DRIVER_DIR)
+	install -m 0644 $(BUILD)/provider/libmroce-rdmav*.so $(PLUGIN_DIR)
+	install -m 0644 $(BUILD)/provider/mroce.driver $(DRIVER_DIR)
+	$(if $(DESTDIR),,depmod -a $(RELEASE))
+
+uninstall:
+	rm -f $(MODDIR)/mroce.ko $(PLUGIN_DIR)/libmroce-rdmav*.so $(DRIVER_DIR)/mroce.driver
+	$(if $(DESTDIR),,depmod -a $(RELEASE))
+
+clean:
+	rm -rf $(BUILD)
+
+# ---- checks
+
+CHECKED_C = $(shell git ls-files 'drivers/*.[ch]' 'include/*.h' 'kunit/*.[ch]')
+# What README.md says about each of these
+CHECKPATCH_IGNORE := FILE_PATH_CHANGES,LINUX_VERSION_CODE
+.PHONY: check sparse checkpatch shellcheck
+check: sparse checkpatch shellcheck
+
+# every warning that names a file of ours; C=2 checks also what is up to date
+sparse: sources
+	@log=$(OUT)/sparse.log; exec 9>$(OUT)/.lock; flock 9; \
+	$(KBUILD) W=1 C=2 modules >$$log 2>&1 || { cat $$log >&2; exit 1; }; \
+	if grep -E '^[^ ]*(drivers/mroce|include/mroce|include/uapi/rdma/mroce|kunit)[^ ]*:[0-9]+.*(warning|error):' $$log; then \
+		echo "make: sparse or W=1 has something to say ($$log)" >&2; exit 1; fi
+	@echo "sparse, W=1: silent for $(RELEASE)"
+
+checkpatch:
+	@src=$$(scripts/setup -p linux-source); \
+	perl $$src/scripts/checkpatch.pl --no-tree --strict --terse --quiet --show-types \
+		--max-line-length=100 --ignore $(CHECKPATCH_IGNORE) --file $(CHECKED_C)
+	@echo "checkpatch --strict: silent"
+
+shellcheck:
+	@shellcheck -x $$(git ls-files scripts .ci userspace-provider | xargs grep -lE '^#!.*bash|^# shellcheck shell=')
+	@echo "shellcheck: silent"
+
+# ---- guests
+
+GUESTS ?= deb12 uml-kasan
+TESTS ?=
+.PHONY: setup uml-module kunit e2e test demo
+setup:
+	@scripts/setup
+
+uml-module:
+	@$(MAKE) module KUNIT=1 KDIR=$(UML_KASAN)
+
+kunit:
+	@scripts/setup base uml
+	@scripts/test kunit
+
+e2e:
+	@scripts/setup
+	@scripts/test $(GUESTS:%=-k %) e2e $(TESTS)
+
+test:
+	@scripts/setup
+	@scripts/test
+
+demo:
+	@scripts/demo
