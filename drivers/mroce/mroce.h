@@ -4,16 +4,19 @@
  * outside in; two locks of one kind are never held together (both ends of a
  * connection may be on one host):
  *
- *   dev->links (mutex) > qp->mutex > sq->lock > rq->lock, srq->lock > half->lock > cq->lock
+ *   rtnl > mroce_devs_lock (mutex) > qp->mutex > qp->lock > sq->lock > rq->lock, srq->lock
+ *        > half->lock > cq->lock
  *
- * All but the mutexes are spinlocks taken with interrupts off (rule 38), and none is held
- * over a transmission, a completion handler or an event.
+ * All but the mutexes are spinlocks. Those that post_send, post_recv, poll_cq, req_notify_cq
+ * and the AH methods reach are taken with interrupts off (rule 38), the rest with bottom halves
+ * off; none is held over a transmission, a completion handler or an event.
  */
 #ifndef MROCE_H
 #define MROCE_H
 
 #include <linux/netdevice.h>
 #include <linux/rhashtable.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/mroce-abi.h>
@@ -22,6 +25,11 @@
 #include "net/net.h"
 #include "observe/counters.h"
 #include "transport/packet.h"
+
+/* of the module; query_device reports it as the firmware's */
+#define MROCE_VERSION_MAJOR	0
+#define MROCE_VERSION_MINOR	1
+#define MROCE_VERSION_PATCH	0
 
 /* limits that query_device reports; each works, one above is refused at create */
 #define MROCE_MAX_QP		65536
@@ -40,23 +48,30 @@
 #define MROCE_GID_TABLE_LEN	256
 #define MROCE_PKEY		0xffff
 #define MROCE_DEFAULT_PATHS	16
+#define MROCE_DEFAULT_BURST	61440		/* bytes: a train */
 
 /**
  * struct mroce_dev - one `rdma link`
  * @ib: the core's
- * @ndev: netdev of the first plane, held until dealloc_driver. NULL once the device is gone.
- * @sock: sockets of the netdev's namespace
+ * @ndev: netdev of the first plane, held until dealloc_driver; not to be used once @gone
+ * @sock: sockets of the netdev's namespace; NULL once @gone
  * @instance: random, new with every link (64-bit incarnation)
- * @gone: the netdev or link is being removed: send nothing, look nothing up
- * @pds, @cqs, @qps, @srqs, @ahs: counts against the limits
+ * @gone: the netdev or link is being removed: send nothing, look nothing up. Read under RCU (or
+ *	with bottom halves off): whoever saw it false may use @sock and routes until that section ends
+ * @registered: with the core; under rtnl
+ * @active: last port state that was reported; under rtnl
+ * @speed: of the netdev, Mb/s; 0: unknown
+ * @pds, @cqs, @qps, @srqs, @ahs, @mrs: counts against the limits
  * @qp_xa: QPN to struct mroce_qp; lookups under RCU
  * @srq_xa: SRQ number to struct mroce_srq
- * @ah_xa: AH number to struct mroce_ah
+ * @ah_xa: AH number to struct mroce_ah; its lock is taken with interrupts off
  * @mr_xa: key index (key >> 8) to struct mroce_mr or memory window; lookups under RCU
  * @stream_xa: stream id to struct mroce_qp; lookups under RCU
  * @qpn_next, @mr_next, @stream_next: cyclic allocation from a random start
+ * @cq_qps_lock: of the lists of queue pairs of every CQ (cq->qps); irqsave
  * @conns: conn/conn.c's tables of halves
  * @counters: per CPU
+ * @node: in main.c's list of devices
  */
 struct mroce_dev {
 	struct ib_device ib;
@@ -65,10 +80,14 @@ struct mroce_dev {
 	struct mroce_sock *sock;
 	u64 instance;
 	bool gone;
+	bool registered;
+	bool active;
+	u32 speed;
 
-	atomic_t pds, cqs, qps, srqs, ahs;
+	atomic_t pds, cqs, qps, srqs, ahs, mrs;
 	struct xarray qp_xa, srq_xa, ah_xa, mr_xa, stream_xa;
 	u32 qpn_next, srqn_next, ahn_next, mr_next, stream_next;
+	spinlock_t cq_qps_lock;
 
 	struct mroce_conns *conns;
 	struct mroce_counters __percpu *counters;
@@ -78,6 +97,8 @@ struct mroce_dev {
 	u32 burst;		/* bytes that a path sends at a visit; 1: packet by packet */
 	u64 held_limit;		/* bytes of held packets */
 	atomic64_t held;
+
+	struct list_head node;
 };
 
 static inline struct mroce_dev *to_mdev(struct ib_device *ib)
@@ -85,15 +106,46 @@ static inline struct mroce_dev *to_mdev(struct ib_device *ib)
 	return container_of(ib, struct mroce_dev, ib);
 }
 
+/* One more of a limited object: false if there are @max already. Undone by atomic_dec(). */
+static inline bool mroce_take(atomic_t *count, int max)
+{
+	return atomic_add_unless(count, 1, max);
+}
+
+/* main.c: for work that destroy_* waits for, and events; WQ_MEM_RECLAIM, unbound */
+extern struct workqueue_struct *mroce_wq;
+
 /* verbs/device.c */
+
+/* Registers a device; NULL, and *@err. Process context, no rtnl. */
 struct mroce_dev *mroce_dev_add(const char *name, struct net_device *ndev, __be16 port, int *err);
-/* device whose netdev lives in @net, is not gone and has @addr as a GID; a reference (ib_device_try_get), drop with mroce_dev_put(). RCU. */
+/*
+ * Device whose netdev lives in the namespace of @sock, is not gone and has @addr as a GID. A
+ * reference (ib_device_try_get), to be dropped soon with mroce_dev_put(): unregistration waits
+ * for it. Under RCU.
+ */
 struct mroce_dev *mroce_dev_by_addr(struct mroce_sock *sock, const struct in6_addr *addr);
 void mroce_dev_put(struct mroce_dev *dev);
+/* The netdev goes: nothing refers to its routes, sockets or namespace afterwards. Under rtnl. */
+void mroce_dev_gone(struct mroce_dev *dev);
+/* Carrier, MTU or speed of the netdev may have changed: tell the core. Under rtnl. */
+void mroce_dev_port_changed(struct mroce_dev *dev);
+
+/* main.c: the list of devices */
+
+/* -EEXIST: @ndev has one; -ENODEV: it is being unregistered. Takes rtnl. */
+int mroce_devs_add(struct mroce_dev *dev);
+/* The device is registered with the core; -ENODEV: its netdev went meanwhile. Takes rtnl. */
+int mroce_devs_registered(struct mroce_dev *dev);
+void mroce_devs_del(struct mroce_dev *dev);
 
 /* conn/conn.c: a device's connections */
+
 int mroce_conns_init(struct mroce_dev *dev);
-/* device is gone (RCU waited for): no packet in, none out, every queue pair in error; may be called twice */
+/*
+ * Device is gone (RCU waited for): no packet in, none out, every queue pair in error; may be
+ * called twice. May be called under rtnl: waits for nothing that takes it.
+ */
 void mroce_conns_stop(struct mroce_dev *dev);
 void mroce_conns_free(struct mroce_dev *dev);
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every difference between the kernels that this module is built for (6.1 to 7.3),
+ * and nothing else: the code above reads like code for one kernel. One section a
+ * subsystem. A form is chosen by the type of what the headers declare wherever that
+ * is possible, since stable trees carry backports; by version only where it is not.
+ */
+#ifndef MROCE_COMPAT_H
+#define MROCE_COMPAT_H
+
+#include <linux/version.h>
+
+/* ---- net ---------------------------------------------------------------- */
+
+#include <linux/icmp.h>
+#include <linux/icmpv6.h>
+#include <linux/ipv6.h>
+#include <net/udp_tunnel.h>
+
+/*
+ * setup_udp_tunnel_sock() and udp_tunnel_sock_release() take a struct socket, since 7.0 a
+ * struct sock. The untaken branch of either choice is not evaluated, but must have a type.
+ */
+#define mroce_takes_sk(fn, ...) \
+	__builtin_types_compatible_p(typeof(&(fn)), void (*)(__VA_ARGS__))
+
+#define mroce_setup_tunnel_sock(net, sock, cfg) \
+	setup_udp_tunnel_sock(net, \
+		__builtin_choose_expr(mroce_takes_sk(setup_udp_tunnel_sock, struct net *, struct sock *, \
+						     struct udp_tunnel_sock_cfg *), \
+				      (sock)->sk, (sock)), cfg)
+
+#define mroce_release_tunnel_sock(sock) \
+	udp_tunnel_sock_release( \
+		__builtin_choose_expr(mroce_takes_sk(udp_tunnel_sock_release, struct sock *), \
+				      (sock)->sk, (sock)))
+
+/*
+ * encap_err_rcv() was given the offset of the quoted UDP header before it was given what
+ * the error says. Both are found in the skb on every kernel, which leaves the signature.
+ */
+#define MROCE_ENCAP_ERR_RCV(name, handler)							\
+static __maybe_unused void name##_offset(struct sock *sk, struct sk_buff *skb,			\
+					 unsigned int udp_offset)				\
+{												\
+	handler(sk, skb);									\
+}												\
+static __maybe_unused void name##_payload(struct sock *sk, struct sk_buff *skb, int err,	\
+					  __be16 port, u32 info, u8 *payload)			\
+{												\
+	handler(sk, skb);									\
+}
+
+#define MROCE_ENCAP_ERR_RCV_FN(name) \
+	__builtin_choose_expr(__builtin_types_compatible_p(udp_tunnel_encap_err_rcv_t, \
+							   typeof(&name##_offset)), \
+			      name##_offset, name##_payload)
+
+/* IPv4 has had a limit of its own since IPv6 may exceed 64 KiB (BIG TCP for IPv4, 6.3) */
+static inline unsigned int mroce_gso_max_size(const struct net_device *dev, bool v4)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	if (v4)
+		return READ_ONCE(dev->gso_ipv4_max_size);
+#endif
+	return READ_ONCE(dev->gso_max_size);
+}
+
+/* ---- Verbs: what include/rdma/ib_verbs.h calls it here; MROCE_HAVE_* are from compat.mk ---- */
+
+#ifdef MROCE_HAVE_RESIZE_USER_CQ
+#define mroce_op_resize_cq	resize_user_cq
+typedef unsigned int mroce_cqe_count;
+#else
+#define mroce_op_resize_cq	resize_cq
+typedef int mroce_cqe_count;
+#endif
+
+/* reg_user_mr's DMA handle, which this device refuses */
+#ifdef MROCE_HAVE_MR_DMAH
+#define MROCE_DMAH_ARG		struct ib_dmah *dmah,
+#define mroce_dmah_refused()	(!!dmah)
+#else
+#define MROCE_DMAH_ARG
+#define mroce_dmah_refused()	false
+#endif
+
+#ifdef MROCE_HAVE_UMEM_GET_VA
+#define mroce_umem_get		ib_umem_get_va
+#else
+#define mroce_umem_get		ib_umem_get
+#endif
+
+#ifndef MROCE_HAVE_MARK_NAME
+#define ib_mark_name_assigned_by_user(ib)	do { } while (0)
+#endif
+
+/* in exclusive mode the device is born in its netdev's namespace, where the core can do that */
+#ifdef ib_alloc_device_with_net
+#define mroce_ib_alloc_device(type, member, net)	ib_alloc_device_with_net(type, member, net)
+#else
+#define mroce_ib_alloc_device(type, member, net)	ib_alloc_device(type, member)
+#endif
+
+/*
+ * create_cq takes the ib_udata, or the bundle that it lies in. A trial by type, for the
+ * argument is on a line of its own: both forms are compiled, one is chosen.
+ */
+#define mroce_op_create_cq(udata_form, attrs_form)						\
+	__builtin_choose_expr(__builtin_types_compatible_p(					\
+		typeof(((struct ib_device_ops *)0)->create_cq),					\
+		int (*)(struct ib_cq *, const struct ib_cq_init_attr *,				\
+			struct uverbs_attr_bundle *)), attrs_form, udata_form)
+
+#endif
