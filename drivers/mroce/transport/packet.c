@@ -63,14 +63,15 @@ static int parse_as(const void *p, size_t len, size_t size, u8 t1, u8 t2, struct
 static int check_payload(const struct mroce_data *d, size_t payload, u32 *count)
 {
 	u64 end = (u64)d->offset + payload;
+	bool last = end == d->length;
 	u32 n;
 
 	if (d->offset % d->psize || end > d->length)
 		return -EBADMSG;
-	if (!!(d->flags & MROCE_F_LAST) != (end == d->length))
+	if (!!(d->flags & MROCE_F_LAST) != last)
 		return -EBADMSG;
 	/* only the last packet of a message is short, and only an empty message is empty */
-	if (!(d->flags & MROCE_F_LAST) && payload % d->psize)
+	if (!last && payload % d->psize)
 		return -EBADMSG;
 	if (!payload && d->length)
 		return -EBADMSG;
@@ -246,6 +247,7 @@ size_t mroce_build_ack(void *p, const struct mroce_ack *a)
 int mroce_parse_control(const void *p, size_t len, struct mroce_control *c)
 {
 	const struct mroce_wire_control *w = p;
+	bool probe;
 	int err;
 
 	err = parse_as(p, len, sizeof(*w), MROCE_T_CONTROL, MROCE_T_PROBE, &c->base);
@@ -260,7 +262,8 @@ int mroce_parse_control(const void *p, size_t len, struct mroce_control *c)
 
 	if (c->op < MROCE_C_CLOSE || c->op > MROCE_C_PROBE)
 		return -EOPNOTSUPP;
-	if ((c->base.type == MROCE_T_PROBE) != (c->op == MROCE_C_PROBE))
+	probe = c->op == MROCE_C_PROBE;
+	if (probe != (c->base.type == MROCE_T_PROBE))
 		return -EBADMSG;
 	return 0;
 }

@@ -81,6 +81,7 @@ struct mroce_desc {
  * @credit: receive numbers below it have a buffer; MROCE_CREDIT_NONE: decided by the caller (SRQ)
  * @reads_max: READs and atomics between cursor and newest, at most
  * @refusing: packets of message @refuse_msn and later are refused for @refuse_reason
+ * @rnr_timer: InfiniBand code that RNR NACKs carry (the queue pair's min_rnr_timer)
  * @copiers: operations between claim and finish
  * @running: somebody handles messages (mroce_rxs_message())
  */
@@ -98,7 +99,7 @@ struct mroce_rxs {
 	bool credit_stalled;	/* a sender was refused for want of credit */
 	u32 reads_max;
 	bool refusing;
-	u8 refuse_reason, refuse_timer;
+	u8 refuse_reason, refuse_timer, rnr_timer;
 	u32 refuse_msn, refuse_spn, refuse_rsn;
 	u64 refuse_until;
 	u32 copiers;

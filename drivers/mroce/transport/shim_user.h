@@ -460,6 +460,8 @@ static inline void list_splice_tail_init(struct list_head *from, struct list_hea
 	     !list_entry_is_head(e, h, m); (e) = (n), (n) = list_next_entry(n, m))
 #define list_for_each_entry_from(e, h, m) \
 	for (; !list_entry_is_head(e, h, m); (e) = list_next_entry(e, m))
+#define list_for_each_prev(pos, head) \
+	for ((pos) = (head)->prev; (pos) != (head); (pos) = (pos)->prev)
 
 /* hash lists */
 struct hlist_node {

@@ -76,8 +76,8 @@ struct mroce_msg {
  * @peer_id: the receiver's stream id, goes into every packet
  * @own_id: ours, by which records of ACKs name this stream
  * @response: the space
- * @una: lowest stream number not acknowledged; @nxt: next never sent; @end: behind the last posted
- * @msn_una: lowest message not complete; @msn_nxt: of @nxt; @msn_end: next to post
+ * @una: lowest stream number not acknowledged; @nxt: next never sent; @end: behind the last message that was cut
+ * @msn_una: lowest message not complete; @msn_nxt: next to be cut into packets; @msn_end: next to post
  * @msg: ring of @msg_mask + 1 messages by msn
  * @acked: bit (spn & @wmask) of numbers in [@una, @nxt) that are placed; allocated at the first packet
  * @lost: numbers in [@una, @nxt) to be sent again; @nlost of them, none below @lost_from
@@ -86,6 +86,7 @@ struct mroce_msg {
  * @window: packets in [@una, @nxt), at most; @wmask = bits of the bitmaps - 1
  * @window_msgs: messages in [@msn_una, @msn_nxt), at most
  * @reads_out: reads and atomics sent and not answered; @reads_max at most
+ * @refused: what was refused at @pause_spn has not been taken yet
  * @paused: refused from @pause_spn on, until @resume_at or what @pause_reason waits for
  * @rnr_retry: episodes allowed (7: no limit); @rnr_left: of these
  * @timeout: ns without progress that end the stream; 0: never
@@ -96,7 +97,8 @@ struct mroce_msg {
  * @floor: points at the lowest response number not yet placed here (requests), NULL in responses
  * @deficit: bytes that it may send in this turn (deficit round robin)
  * @open: what its OPEN says
- * @ready, @done, @active: links of struct mroce_tx's lists
+ * @backlog: bytes posted and never sent
+ * @node, @ready, @done, @active: links of struct mroce_tx's lists
  */
 struct mroce_txs {
 	struct mroce_tx *tx;
@@ -114,10 +116,10 @@ struct mroce_txs {
 
 	u32 credit, rsn;
 	u8 reads_out, reads_max;
-	bool paused, rnr_seen;
+	bool paused, refused;
 	u8 pause_reason;	/* enum mroce_nack */
 	u32 pause_spn;
-	u64 paused_at, resume_at;
+	u64 resumed_at, resume_at;
 	u8 rnr_retry, rnr_left;
 	u8 nack_doublings;
 
@@ -133,10 +135,11 @@ struct mroce_txs {
 	s32 deficit;
 
 	struct mroce_open open;
-	u64 open_at;
+	u64 open_at, not_ready_at;
 	u32 open_wait;		/* ns to the next OPEN */
+	u64 backlog;
 
-	struct list_head ready, done, active;
+	struct list_head node, ready, done, active;
 	u64 write_lo, write_hi;	/* hull of the older outstanding Writes (rule 49) */
 };
 
@@ -211,6 +214,8 @@ struct mroce_tx_stats {
  * @instance: of the peer's device, known from HELLO_ACK on
  * @max_payload: payload of a packet agreed, bytes; what new messages are cut to
  * @train: payload bytes of a transmission, at most
+ * @streams: all that are attached
+ * @find: stream of ours by its own id, in constant time; optional (NULL: @streams is searched)
  * @ready: [0] responses, [1] requests: streams that may have something to send, in turn
  * @done: streams for the caller to look at (mroce_tx_done())
  * @active: streams with anything unfinished, for the timer
@@ -223,11 +228,13 @@ struct mroce_tx {
 	u16 max_payload;
 	u32 train;
 	struct mroce_txpath *path;
-	struct list_head ready[2], done, active;
+	struct list_head streams, ready[2], done, active;
+	struct mroce_txs *(*find)(struct mroce_tx *tx, u32 own_id, bool response);
 	struct mroce_ctl ctl[MROCE_MAX_CTL];
 	u32 nctl, ctl_turn;
 
 	struct mroce_hello hello;	/* what our HELLO says */
+	bool hello_wanted;		/* one is unanswered */
 	u64 hello_at, hello_since;
 	u32 hello_wait;
 
@@ -239,7 +246,7 @@ struct mroce_tx {
 
 /* ---- the half (tx.c) ---- */
 
-/* Allocates paths. @own_id is random, drawn by the caller. -ENOMEM. */
+/* Allocates paths; the caller may set @tx->find afterwards. @own_id is random, drawn by the caller. -ENOMEM. */
 int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train);
 void mroce_tx_free(struct mroce_tx *tx);	/* no stream is attached */
 
@@ -341,13 +348,24 @@ bool mroce_txs_is_failed(const struct mroce_txs *txs);
 void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8 nack);
 
 /* ---- inside transport/: shared by the tx_*.c files ---- */
-struct mroce_sent *mroce_path_record(struct mroce_txpath *p, u32 count, u64 now);
-void mroce_path_init(struct mroce_txpath *p, u8 index);
+void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index);
+void mroce_path_free(struct mroce_txpath *p);
 void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state);
-void mroce_path_answered(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
-u64 mroce_path_pto(const struct mroce_txpath *p);
+bool mroce_path_reserve(struct mroce_txpath *p);
+struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_xmit *x, u64 now);
+void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask, bool acked, u64 now);
+void mroce_path_trim(struct mroce_txpath *p);
+void mroce_path_rtt(struct mroce_txpath *p, u64 rtt, u64 now);
+void mroce_path_restart(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p);
-void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, u32 acked, u32 lost, u64 now);
+void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+static inline bool mroce_path_room(const struct mroce_tx *tx, const struct mroce_txpath *p)
+{
+	return p->inflight + tx->max_payload + MROCE_OVERHEAD <= p->cwnd;
+}
+void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p);
+void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, u32 acked_bytes, u32 lost, u64 now);
+void mroce_cc_timeout(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_cc_local_drop(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_txs_kick(struct mroce_txs *txs);
 void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now);
@@ -357,6 +375,9 @@ void mroce_txs_release(struct mroce_txs *txs, u32 spn, u64 now);
 void mroce_txs_settle(struct mroce_txs *txs);
 /* Fills @x with the next packets of @txs, at most @room bytes; 0: nothing to send now. */
 int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *x);
+bool mroce_txs_more(const struct mroce_txs *txs);
+bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn);
+struct mroce_txs *mroce_tx_find(struct mroce_tx *tx, u32 own_id, bool response);
 /* The stream's timers; returns the next one. */
 u64 mroce_txs_timer(struct mroce_txs *txs, u64 now);
 static inline void mroce_tx_want(struct mroce_tx *tx, u64 at)

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The receiving side of one space of a stream: which numbers are free, claimed, held or
+ * placed (RULES.md 1), messages as their packets describe them, and the cursor that hands them
+ * over in order. Pure; the half's lock is the caller's.
+ */
+#include "rx.h"
+
+#define DESC_FIRST	16	/* ring of messages, to begin with */
+#define ANSWER_AGAIN	10	/* ms: MEMORY */
+
+void mroce_rxs_init(struct mroce_rxs *rxs, bool response, u32 own_id, u32 psn, u8 log_packets, u8 log_messages)
+{
+	memset(rxs, 0, sizeof(*rxs));
+	rxs->response = response;
+	rxs->own_id = own_id;
+	rxs->base = psn;
+	rxs->window = 1U << clamp_t(u8, log_packets, 6, 17);
+	rxs->window_msgs = 1U << min_t(u8, log_messages, 17);
+	rxs->credit = MROCE_CREDIT_NONE;
+	rxs->reads_max = U32_MAX;
+	INIT_LIST_HEAD(&rxs->held);
+	INIT_LIST_HEAD(&rxs->news);
+}
+
+void mroce_rxs_attach(struct mroce_rxs *rxs, struct mroce_rx *rx, u32 peer_id)
+{
+	rxs->rx = rx;
+	rxs->peer_id = peer_id;
+}
+
+static void drop_nacks(struct mroce_rx *rx, const struct mroce_rxs *rxs)
+{
+	u32 i;
+
+	for (i = 0; i < MROCE_MAX_NEWS; i++)
+		if (rx->nack[i].used && rx->nack[i].r.stream == rxs->peer_id &&
+		    !!(rx->nack[i].r.flags & MROCE_R_RESPONSE) == rxs->response &&
+		    rx->nack[i].r.reason != MROCE_N_ACCESS && rx->nack[i].r.reason != MROCE_N_LENGTH) {
+			rx->nack[i].used = false;
+			rx->nnack--;
+		}
+}
+
+void mroce_rxs_detach(struct mroce_rxs *rxs, u64 now, struct list_head *held)
+{
+	struct mroce_rx *rx = rxs->rx;
+	struct mroce_tomb *t;
+
+	WARN_ON_ONCE(rxs->copiers);
+	if (rx) {
+		t = &rx->tomb[rx->tomb_next++ % MROCE_MAX_TOMBS];
+		*t = (struct mroce_tomb){
+			.until = now + MROCE_TOMB_LIFE,
+			.own_id = rxs->own_id,
+			.peer_id = rxs->peer_id,
+			.next = rxs->base,
+			.response = rxs->response,
+		};
+		drop_nacks(rx, rxs);
+	}
+	list_del_init(&rxs->news);
+	list_splice_init(&rxs->held, held);
+	kfree(rxs->claimed);	/* placed and held_bits lie behind it */
+	rxs->claimed = NULL;
+	rxs->placed = NULL;
+	rxs->held_bits = NULL;
+	kfree(rxs->desc);
+	rxs->desc = NULL;
+	rxs->desc_mask = 0;
+	rxs->rx = NULL;
+	rxs->dead = true;
+}
+
+static u32 slot(const struct mroce_rxs *rxs, u32 spn)
+{
+	return spn & (rxs->window - 1);
+}
+
+/* placed, and held too: the network owes us nothing */
+static bool arrived(const struct mroce_rxs *rxs, u32 spn)
+{
+	return test_bit(slot(rxs, spn), rxs->placed) || test_bit(slot(rxs, spn), rxs->held_bits);
+}
+
+static bool have_bitmaps(struct mroce_rxs *rxs)
+{
+	u32 longs = BITS_TO_LONGS(rxs->window);
+
+	if (rxs->claimed)
+		return true;
+	rxs->claimed = kcalloc(3 * longs, sizeof(long), GFP_ATOMIC);
+	if (!rxs->claimed)
+		return false;
+	rxs->placed = rxs->claimed + longs;
+	rxs->held_bits = rxs->placed + longs;
+	return true;
+}
+
+static struct mroce_desc *desc_at(const struct mroce_rxs *rxs, u32 msn)
+{
+	return &rxs->desc[msn & rxs->desc_mask];
+}
+
+/* The ring covers messages [rxs->msn, msn]; it doubles up to the window. */
+static struct mroce_desc *desc_for(struct mroce_rxs *rxs, u32 msn)
+{
+	u32 size = rxs->desc ? rxs->desc_mask + 1 : 0, bigger = max(size, (u32)DESC_FIRST), i;
+	struct mroce_desc *desc;
+
+	if (msn - rxs->msn < size)
+		return desc_at(rxs, msn);
+	while (bigger <= msn - rxs->msn)
+		bigger *= 2;
+	desc = kcalloc(bigger, sizeof(*desc), GFP_ATOMIC);
+	if (!desc)
+		return NULL;
+	for (i = 0; i < size; i++)
+		desc[(rxs->msn + i) & (bigger - 1)] = *desc_at(rxs, rxs->msn + i);
+	kfree(rxs->desc);
+	rxs->desc = desc;
+	rxs->desc_mask = bigger - 1;
+	return desc_at(rxs, msn);
+}
+
+static void describe(struct mroce_desc *d, const struct mroce_data *h)
+{
+	u32 index = h->psize ? h->offset / h->psize : 0;
+
+	*d = (struct mroce_desc){
+		.addr = h->addr - (mroce_opinfo[h->opcode].payload && mroce_opinfo[h->opcode].rdma ? h->offset : 0),
+		.msn = h->msn,
+		.first = h->spn - index,
+		.packets = mroce_packets(h->opcode, h->length, h->psize),
+		.length = h->length,
+		.rsn = h->rsn,
+		.rkey = h->rkey,
+		.imm = h->imm,
+		.floor = h->floor,
+		.psize = h->psize,
+		.opcode = h->opcode,
+		.flags = h->flags & MROCE_F_SOLICITED,
+		.valid = true,
+	};
+}
+
+/*
+ * Does a packet belong to the message as its first packet described it? ERROR_RESP takes the place of any packet of a READ_RESP
+ * whose source has gone.
+ */
+static bool same_message(struct mroce_desc *d, const struct mroce_desc *e)
+{
+	if (e->opcode == MROCE_OP_ERROR_RESP && d->opcode == MROCE_OP_READ_RESP) {
+		d->opcode = MROCE_OP_ERROR_RESP;
+		d->imm = e->imm;
+		return true;
+	}
+	if (d->opcode == MROCE_OP_ERROR_RESP && e->opcode == MROCE_OP_READ_RESP)
+		return true;
+	return d->first == e->first && d->packets == e->packets && d->length == e->length && d->opcode == e->opcode &&
+	       d->rsn == e->rsn && d->rkey == e->rkey && d->addr == e->addr && d->psize == e->psize;
+}
+
+static void refuse(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, u8 nack, u8 timer)
+{
+	op->refused = nack;
+	mroce_rx_nack(op->rx, rxs, op, op->data.spn + i, op->data.msn, nack, timer);
+}
+
+static bool fatal(u8 nack)
+{
+	return nack >= MROCE_N_ACCESS;
+}
+
+/* From message @msn on nothing is taken, until the reason is gone (rule 8: refused, not held). */
+static void refuse_from(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, u8 nack, u8 timer)
+{
+	u32 msn = op->data.msn;
+
+	if (!rxs->refusing || mroce_seq_before(msn, rxs->refuse_msn)) {
+		rxs->refusing = true;
+		rxs->refuse_msn = msn;
+		rxs->refuse_spn = op->data.spn + i;
+		rxs->refuse_rsn = op->data.rsn;
+		rxs->refuse_reason = nack;
+		rxs->refuse_timer = timer;
+		rxs->refuse_until = op->now + (u64)timer * MROCE_MSEC;
+	}
+	refuse(rxs, op, i, nack, timer);
+}
+
+/* Is the standing refusal over, now that this packet has come? */
+static bool refusal_over(struct mroce_rxs *rxs, const struct mroce_rxop *op)
+{
+	switch (rxs->refuse_reason) {
+	case MROCE_N_RNR:
+		if (rxs->credit == MROCE_CREDIT_NONE)
+			return op->data.msn == rxs->refuse_msn;	/* SRQ: the packet itself tries again */
+		return mroce_seq_diff(rxs->refuse_rsn, rxs->credit) < 0;
+	case MROCE_N_MEMORY:
+	case MROCE_N_FAULT:
+	case MROCE_N_NOT_READY:
+		return op->now >= rxs->refuse_until;
+	case MROCE_N_HOLD:
+		/* the packet at the lowest hole is always taken; others when it has moved */
+		return !mroce_seq_before(rxs->base, op->data.spn) || op->data.msn == rxs->refuse_msn;
+	default:
+		return !fatal(rxs->refuse_reason);
+	}
+}
+
+static bool without_credit(const struct mroce_rxs *rxs, const struct mroce_rxop *op)
+{
+	return mroce_opinfo[op->data.opcode].receive && rxs->credit != MROCE_CREDIT_NONE &&
+	       mroce_seq_diff(op->data.rsn, rxs->credit) >= 0;
+}
+
+static u32 reads_ahead(const struct mroce_rxs *rxs)
+{
+	u32 msn, n = 0;
+
+	for (msn = rxs->msn; msn - rxs->msn <= rxs->desc_mask; msn++)
+		if (desc_at(rxs, msn)->valid && mroce_opinfo[desc_at(rxs, msn)->opcode].answered)
+			n++;
+	return n;
+}
+
+static void tell(struct mroce_rxs *rxs)
+{
+	if (rxs->rx && list_empty(&rxs->news))
+		list_add_tail(&rxs->news, &rxs->rx->news);
+}
+
+static void duplicate(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i)
+{
+	op->bits |= BIT_ULL(i);
+	op->duplicate = true;
+	op->rx->stats.duplicates++;
+	rxs->tell_release = true;
+	tell(rxs);
+}
+
+enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
+{
+	const struct mroce_data *h = &op->data;
+	enum mroce_reason reason = MROCE_REASON_NONE;
+	struct mroce_desc *d, e;
+	u64 fresh = 0;
+	u32 i;
+
+	if (rxs->dead)
+		return MROCE_REASON_RX_STATE;
+	if (!rxs->response && rxs->credit != MROCE_CREDIT_NONE)
+		tell(rxs);
+	for (i = 0; i < op->count; i++) {
+		u32 spn = h->spn + i;
+
+		if (mroce_seq_before(spn, rxs->base)) {
+			duplicate(rxs, op, i);
+			continue;
+		}
+		if (spn - rxs->base >= rxs->window) {
+			refuse(rxs, op, i, MROCE_N_WINDOW, 0);
+			break;
+		}
+		if (!rxs->claimed || !test_bit(slot(rxs, spn), rxs->claimed)) {
+			fresh |= BIT_ULL(i);
+		} else if (arrived(rxs, spn)) {
+			duplicate(rxs, op, i);
+		} else {
+			op->rx->stats.claimed++;
+			reason = MROCE_REASON_RX_CLAIMED;
+		}
+	}
+	if (!fresh)
+		return op->bits ? MROCE_REASON_NONE : reason;
+	i = __ffs64(fresh);
+
+	if (rxs->refusing && mroce_seq_diff(h->msn, rxs->refuse_msn) >= 0) {
+		if (!refusal_over(rxs, op)) {
+			refuse(rxs, op, i, rxs->refuse_reason, rxs->refuse_timer);
+			return MROCE_REASON_NONE;
+		}
+		rxs->refusing = false;
+	}
+	if (mroce_seq_before(h->msn, rxs->msn))
+		return MROCE_REASON_RX_MALFORMED;
+	if (h->msn - rxs->msn >= rxs->window_msgs) {
+		refuse(rxs, op, i, MROCE_N_WINDOW, 0);
+		return MROCE_REASON_NONE;
+	}
+	if (without_credit(rxs, op)) {
+		rxs->credit_stalled = true;
+		refuse_from(rxs, op, i, MROCE_N_RNR, rxs->rnr_timer);
+		return MROCE_REASON_NONE;
+	}
+	d = have_bitmaps(rxs) ? desc_for(rxs, h->msn) : NULL;
+	if (!d) {
+		refuse_from(rxs, op, i, MROCE_N_MEMORY, ANSWER_AGAIN);
+		return MROCE_REASON_NONE;
+	}
+	describe(&e, h);
+	if (!d->valid) {
+		if (mroce_opinfo[h->opcode].answered && reads_ahead(rxs) >= rxs->reads_max) {
+			refuse(rxs, op, i, MROCE_N_READS, 0);
+			return MROCE_REASON_NONE;
+		}
+		*d = e;
+	} else if (!same_message(d, &e)) {
+		return MROCE_REASON_RX_MALFORMED;
+	}
+	d->flags |= e.flags;
+	op->inorder = fresh == GENMASK_ULL(op->count - 1, 0) && h->spn == rxs->base;
+	op->claimed = fresh;
+	for (; fresh; fresh &= fresh - 1)
+		__set_bit(slot(rxs, h->spn + __ffs64(fresh)), rxs->claimed);
+	op->copier = true;
+	rxs->copiers++;
+	return MROCE_REASON_NONE;
+}
+
+void mroce_rxs_unclaim(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask, u8 nack, u8 timer)
+{
+	u64 left;
+
+	mask &= op->claimed;
+	if (!mask)
+		return;
+	op->claimed &= ~mask;
+	for (left = mask; left; left &= left - 1)
+		__clear_bit(slot(rxs, op->data.spn + __ffs64(left)), rxs->claimed);
+	if (nack == MROCE_N_RNR)
+		rxs->credit_stalled = true;
+	if (nack != MROCE_N_NONE)
+		refuse_from(rxs, op, __ffs64(mask), nack, timer);
+}
+
+/* Moves the base over what has landed; frees the numbers for the next time around. */
+static void advance(struct mroce_rxs *rxs)
+{
+	u32 base = rxs->base;
+
+	while (test_bit(slot(rxs, base), rxs->placed)) {
+		__clear_bit(slot(rxs, base), rxs->placed);
+		__clear_bit(slot(rxs, base), rxs->claimed);
+		base++;
+	}
+	/* pairs with READ_ONCE() of the requests' floor: an older value is only less news */
+	WRITE_ONCE(rxs->base, base);
+}
+
+void mroce_rxs_placed(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask)
+{
+	u64 left;
+
+	mask &= op->claimed;
+	op->claimed &= ~mask;
+	op->bits |= mask;
+	for (left = mask; left; left &= left - 1)
+		__set_bit(slot(rxs, op->data.spn + __ffs64(left)), rxs->placed);
+	advance(rxs);
+}
+
+bool mroce_rxs_hold(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, struct mroce_held *held)
+{
+	u32 spn = op->data.spn + i;
+	struct list_head *at;
+
+	/* re-checked under the lock that drains the list: all before it may have landed meanwhile */
+	if (spn == rxs->base)
+		return false;
+	held->spn = spn;
+	list_for_each_prev(at, &rxs->held)
+		if (mroce_seq_before(list_entry(at, struct mroce_held, node)->spn, spn))
+			break;
+	list_add(&held->node, at);
+	__set_bit(slot(rxs, spn), rxs->held_bits);
+	op->claimed &= ~BIT_ULL(i);
+	op->bits |= BIT_ULL(i);
+	op->rx->stats.held++;
+	return true;
+}
+
+struct mroce_held *mroce_rxs_land(struct mroce_rxs *rxs, struct mroce_rxop *op)
+{
+	struct mroce_held *h = list_first_entry_or_null(&rxs->held, struct mroce_held, node);
+
+	if (rxs->landing && !op->lander)
+		return NULL;
+	if (!h || h->spn != rxs->base) {
+		if (op->lander)
+			rxs->landing = false;
+		op->lander = false;
+		return NULL;
+	}
+	rxs->landing = true;
+	op->lander = true;
+	list_del_init(&h->node);
+	return h;
+}
+
+void mroce_rxs_landed(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 spn, u8 nack)
+{
+	u32 msn;
+
+	__clear_bit(slot(rxs, spn), rxs->held_bits);
+	if (nack == MROCE_N_NONE) {
+		__set_bit(slot(rxs, spn), rxs->placed);
+		advance(rxs);
+		return;
+	}
+	/* its bit was reported, but no later message completes: the sender has not been told of the hole before it */
+	__clear_bit(slot(rxs, spn), rxs->claimed);
+	for (msn = rxs->msn; msn - rxs->msn < rxs->desc_mask; msn++)
+		if (spn - desc_at(rxs, msn)->first < desc_at(rxs, msn)->packets)
+			break;
+	rxs->refusing = true;
+	rxs->refuse_msn = msn;
+	rxs->refuse_spn = spn;
+	rxs->refuse_reason = nack;
+	op->refused = nack;
+	mroce_rx_nack(op->rx, rxs, op, spn, msn, nack, 0);
+}
+
+bool mroce_rxs_begin(struct mroce_rxs *rxs)
+{
+	struct mroce_desc *d;
+
+	if (rxs->running || !rxs->desc)
+		return false;
+	d = desc_at(rxs, rxs->msn);
+	if (!d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0)
+		return false;
+	rxs->running = true;
+	return true;
+}
+
+const struct mroce_desc *mroce_rxs_message(struct mroce_rxs *rxs)
+{
+	struct mroce_desc *d = rxs->desc ? desc_at(rxs, rxs->msn) : NULL;
+
+	if (!d || rxs->dead || !d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0 ||
+	    (rxs->refusing && fatal(rxs->refuse_reason) && !mroce_seq_before(rxs->msn, rxs->refuse_msn))) {
+		rxs->running = false;
+		return NULL;
+	}
+	d->valid = false;
+	rxs->msn++;
+	return d;
+}
+
+void mroce_rxs_refuse(struct mroce_rxs *rxs, u32 msn, u8 nack)
+{
+	if (rxs->refusing && fatal(rxs->refuse_reason) && !mroce_seq_before(msn, rxs->refuse_msn))
+		return;
+	rxs->refusing = true;
+	rxs->refuse_msn = msn;
+	rxs->refuse_reason = nack;
+	rxs->refuse_timer = 0;
+}
+
+bool mroce_rxs_credit(struct mroce_rxs *rxs, u32 credit)
+{
+	bool stalled;
+
+	if (rxs->credit != MROCE_CREDIT_NONE && mroce_seq_diff(credit, rxs->credit) <= 0)
+		return false;
+	rxs->credit = credit;
+	tell(rxs);
+	stalled = rxs->credit_stalled;
+	if (rxs->refusing && rxs->refuse_reason == MROCE_N_RNR && mroce_seq_diff(rxs->refuse_rsn, credit) < 0)
+		rxs->refusing = false;
+	rxs->credit_stalled = false;
+	return stalled;
+}

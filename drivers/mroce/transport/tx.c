@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sending half as a whole: its handshake, its end, and the choice of what to send
+ * next and by which path. Pure; the half's lock is the caller's.
+ *
+ * Order of sending: HELLO, probes, control, then streams: responses before requests, each
+ * space in deficit round robin by bytes; within a stream what was lost before what is new.
+ */
+#include "tx.h"
+
+#define HELLO_WAIT_FIRST	(1 * MROCE_MSEC)
+#define HELLO_WAIT_LAST		(100 * MROCE_MSEC)
+#define QUANTUM			61440	/* bytes of a stream's turn */
+
+static void set_state(struct mroce_tx *tx, enum mroce_tx_state state)
+{
+	static const u8 legal[] = {
+		[MROCE_TX_IDLE] = BIT(MROCE_TX_HELLO) | BIT(MROCE_TX_DEAD),
+		[MROCE_TX_HELLO] = BIT(MROCE_TX_OPEN) | BIT(MROCE_TX_DEAD),
+		[MROCE_TX_OPEN] = BIT(MROCE_TX_DEAD),
+		[MROCE_TX_DEAD] = 0,
+	};
+
+	WARN_ON_ONCE(!(legal[tx->state] & BIT(state)));
+	tx->state = state;
+}
+
+int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train)
+{
+	u32 i;
+
+	memset(tx, 0, sizeof(*tx));
+	tx->own_id = own_id;
+	tx->npaths = clamp_t(u8, npaths, 1, MROCE_MAX_PATHS);
+	tx->train = train;
+	tx->timer = MROCE_NEVER;
+	tx->path = kcalloc(tx->npaths, sizeof(*tx->path), GFP_KERNEL);
+	if (!tx->path)
+		return -ENOMEM;
+	for (i = 0; i < tx->npaths; i++)
+		mroce_path_init(tx, &tx->path[i], i);
+	INIT_LIST_HEAD(&tx->streams);
+	INIT_LIST_HEAD(&tx->ready[0]);
+	INIT_LIST_HEAD(&tx->ready[1]);
+	INIT_LIST_HEAD(&tx->done);
+	INIT_LIST_HEAD(&tx->active);
+	return 0;
+}
+
+void mroce_tx_free(struct mroce_tx *tx)
+{
+	u32 i;
+
+	WARN_ON_ONCE(tx->path && !list_empty(&tx->streams));
+	for (i = 0; tx->path && i < tx->npaths; i++)
+		mroce_path_free(&tx->path[i]);
+	kfree(tx->path);
+	tx->path = NULL;
+}
+
+void mroce_tx_connect(struct mroce_tx *tx, const struct mroce_hello *hello, u64 now)
+{
+	tx->hello = *hello;
+	tx->hello.own_id = tx->own_id;
+	tx->hello.base = (struct mroce_base){ .version = MROCE_WIRE_VERSION, .type = MROCE_T_HELLO };
+	tx->hello_wanted = true;
+	tx->hello_at = now;
+	tx->hello_since = now;
+	tx->hello_wait = HELLO_WAIT_FIRST;
+	set_state(tx, MROCE_TX_HELLO);
+}
+
+static bool cookie_is_new(const struct mroce_tx *tx, const struct mroce_hello *ack)
+{
+	return memcmp(tx->hello.cookie, ack->cookie, sizeof(ack->cookie));
+}
+
+int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 now)
+{
+	struct mroce_txs *txs;
+	u32 i;
+
+	if (!tx->hello_wanted || ack->base.id != tx->own_id || ack->nonce != tx->hello.nonce ||
+	    tx->state == MROCE_TX_IDLE || tx->state == MROCE_TX_DEAD)
+		return -ENOENT;
+	if (ack->flags & MROCE_H_REFUSED) {
+		/* an open half is not ended by one answer that anybody on the path could have written */
+		if (tx->state == MROCE_TX_OPEN)
+			return -ENOENT;
+		mroce_tx_kill(tx, MROCE_REASON_ERR_REFUSED);
+		return -ECONNREFUSED;
+	}
+	if (ack->flags & MROCE_H_COOKIE) {
+		if (!cookie_is_new(tx, ack))
+			return -ENOENT;
+		memcpy(tx->hello.cookie, ack->cookie, sizeof(ack->cookie));
+		tx->hello_at = now;
+		return 1;
+	}
+	if (!ack->own_id || !ack->max_payload || !ack->npaths)
+		return -ENOENT;
+	tx->hello_wanted = false;
+	if (tx->state == MROCE_TX_OPEN) {
+		if (ack->instance != tx->instance) {
+			mroce_tx_kill(tx, MROCE_REASON_ERR_PEER_RESET);
+			return -ESTALE;
+		}
+		if (ack->own_id != tx->peer_id) {
+			tx->peer_id = ack->own_id;
+			for (i = 0; i < tx->npaths; i++)
+				mroce_path_restart(tx, &tx->path[i], now);
+		}
+		return 0;
+	}
+	tx->peer_id = ack->own_id;
+	tx->instance = ack->instance;
+	tx->max_payload = min(tx->hello.max_payload, ack->max_payload);
+	tx->npaths = min(tx->npaths, ack->npaths);
+	for (i = 0; i < tx->npaths; i++) {
+		mroce_cc_init(tx, &tx->path[i]);
+		/* a HELLO that was answered at once is a round-trip sample; a repeated one could be either's answer */
+		if (tx->hello_wait == 2 * HELLO_WAIT_FIRST)
+			mroce_path_rtt(&tx->path[i], now - tx->hello_since, now);
+	}
+	set_state(tx, MROCE_TX_OPEN);
+	list_for_each_entry(txs, &tx->streams, node)
+		mroce_txs_kick(txs);
+	return 0;
+}
+
+bool mroce_tx_reset(struct mroce_tx *tx, const struct mroce_reset *reset, u64 nonce, u64 now)
+{
+	struct mroce_txpath *p;
+
+	if (tx->state != MROCE_TX_OPEN || tx->hello_wanted || reset->base.id != tx->peer_id ||
+	    reset->base.path >= tx->npaths)
+		return false;
+	p = &tx->path[reset->base.path];
+	if (p->head == p->tail || mroce_seq_before(reset->base.number, p->sent[p->head & p->mask].number) ||
+	    !mroce_seq_before(reset->base.number, p->next))
+		return false;
+	tx->hello.nonce = nonce;
+	tx->hello.flags |= MROCE_H_RESTART;
+	tx->hello_wanted = true;
+	tx->hello_at = now;
+	tx->hello_since = now;
+	tx->hello_wait = HELLO_WAIT_FIRST;
+	return true;
+}
+
+void mroce_tx_kill(struct mroce_tx *tx, enum mroce_reason reason)
+{
+	struct mroce_txs *txs;
+
+	if (tx->state == MROCE_TX_DEAD)
+		return;
+	set_state(tx, MROCE_TX_DEAD);
+	tx->dead_reason = reason;
+	tx->hello_wanted = false;
+	list_for_each_entry(txs, &tx->streams, node)
+		mroce_txs_fail(txs, txs->msn_una, reason, MROCE_N_NONE);
+}
+
+int mroce_tx_control(struct mroce_tx *tx, u8 op, u32 stream, u32 value)
+{
+	struct mroce_ctl *free = NULL;
+	u32 i;
+
+	for (i = 0; i < MROCE_MAX_CTL; i++) {
+		struct mroce_ctl *c = &tx->ctl[i];
+
+		/* a later CREDIT of the same stream replaces one that still waits */
+		if (c->used && c->queued && c->op == op && c->stream == stream) {
+			c->value = value;
+			return 0;
+		}
+		if (!c->used && !free)
+			free = c;
+	}
+	if (!free)
+		return -ENOSPC;
+	*free = (struct mroce_ctl){ .op = op, .stream = stream, .value = value, .used = true, .queued = true };
+	tx->nctl++;
+	return 0;
+}
+
+struct mroce_txs *mroce_tx_find(struct mroce_tx *tx, u32 own_id, bool response)
+{
+	struct mroce_txs *txs;
+
+	if (tx->find)
+		return tx->find(tx, own_id, response);
+	list_for_each_entry(txs, &tx->streams, node)
+		if (txs->own_id == own_id && txs->response == response)
+			return txs;
+	return NULL;
+}
+
+static struct mroce_base base_of(const struct mroce_tx *tx, const struct mroce_txpath *p, u8 type)
+{
+	return (struct mroce_base){
+		.version = MROCE_WIRE_VERSION,
+		.type = type,
+		.path = p->index,
+		.epoch = p->epoch,
+		.number = p->next,
+		.id = tx->peer_id,
+	};
+}
+
+static u32 stamp_of(u64 now)
+{
+	return (u32)(now >> MROCE_STAMP_SHIFT);
+}
+
+static bool pick_hello(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
+{
+	if (!tx->hello_wanted)
+		return false;
+	if (tx->hello_at > now) {
+		mroce_tx_want(tx, tx->hello_at);
+		return false;
+	}
+	*x = (struct mroce_xmit){ .kind = MROCE_XMIT_HELLO, .path = tx->turn % tx->npaths, .count = 1, .hello = tx->hello };
+	tx->turn++;
+	tx->hello_at = now + tx->hello_wait;
+	tx->hello_wait = min_t(u64, tx->hello_wait * 2ULL, HELLO_WAIT_LAST);
+	mroce_tx_want(tx, tx->hello_at);
+	return true;
+}
+
+static void fill_control(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct mroce_xmit *x)
+{
+	x->path = p->index;
+	x->count = 1;
+	x->control.base = base_of(tx, p, x->kind == MROCE_XMIT_PROBE ? MROCE_T_PROBE : MROCE_T_CONTROL);
+	x->control.flags = MROCE_F_ACKREQ;
+	x->control.stamp = stamp_of(now);
+}
+
+static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
+{
+	u32 i;
+
+	for (i = 0; i < tx->npaths; i++) {
+		struct mroce_txpath *p = &tx->path[i];
+
+		if (!p->probe)
+			continue;
+		p->probe = false;
+		if (!mroce_path_reserve(p))
+			continue;
+		*x = (struct mroce_xmit){ .kind = MROCE_XMIT_PROBE };
+		fill_control(tx, p, now, x);
+		x->control.op = MROCE_C_PROBE;
+		mroce_path_record(tx, p, x, now);
+		return true;
+	}
+	return false;
+}
+
+/* A path that may carry data: in turn, with room in its window; @any: control, which no window holds back. */
+static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any)
+{
+	struct mroce_txpath *best = NULL, *p;
+	bool active = false;
+	u32 i;
+
+	for (i = 0; i < tx->npaths; i++) {
+		p = &tx->path[(tx->turn + i) % tx->npaths];
+		if (p->state != MROCE_PATH_ACTIVE)
+			continue;
+		active = true;
+		if (!any && !mroce_path_room(tx, p)) {
+			p->limited = true;
+			continue;
+		}
+		if (mroce_path_reserve(p))
+			return p;
+	}
+	if (active)
+		return NULL;
+	/* none is well: the one with the fewest timeouts stays usable (rule 14) */
+	for (i = 0; i < tx->npaths; i++) {
+		p = &tx->path[(tx->turn + i) % tx->npaths];
+		if (!best || p->timeouts < best->timeouts)
+			best = p;
+	}
+	if (!any && !mroce_path_room(tx, best))
+		return NULL;
+	return mroce_path_reserve(best) ? best : NULL;
+}
+
+static bool pick_control(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
+{
+	struct mroce_txpath *p;
+	u32 i, n;
+
+	if (!tx->nctl)
+		return false;
+	p = choose_path(tx, true);
+	if (!p)
+		return false;
+	for (i = 0; i < MROCE_MAX_CTL; i++) {
+		n = (tx->ctl_turn + i) % MROCE_MAX_CTL;
+		if (tx->ctl[n].queued)
+			break;
+	}
+	if (WARN_ON_ONCE(i == MROCE_MAX_CTL)) {
+		tx->nctl = 0;
+		return false;
+	}
+	tx->ctl_turn = n + 1;
+	tx->ctl[n].queued = false;
+	tx->nctl--;
+	*x = (struct mroce_xmit){ .kind = MROCE_XMIT_CONTROL };
+	fill_control(tx, p, now, x);
+	x->control.op = tx->ctl[n].op;
+	x->control.stream = tx->ctl[n].stream;
+	x->control.value = tx->ctl[n].value;
+	mroce_path_record(tx, p, x, now)->control = n;
+	return true;
+}
+
+/* Is there anything behind this transmission, or shall its last packet ask for an ACK? */
+static bool runs_dry(const struct mroce_tx *tx, const struct mroce_txs *txs)
+{
+	return list_is_singular(&tx->ready[!txs->response]) && list_empty(&tx->ready[txs->response]) &&
+	       !mroce_txs_more(txs);
+}
+
+static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
+{
+	struct mroce_txpath *p, *resend;
+	struct mroce_txs *txs;
+	u32 i, room;
+
+	p = choose_path(tx, false);
+	if (!p)
+		return false;
+	for (i = 0; i < 2; i++) {
+		while (!list_empty(&tx->ready[i])) {
+			txs = list_first_entry(&tx->ready[i], struct mroce_txs, ready);
+			/* what a path lost goes again on that path: it has the room, and its FIFO tells of a second loss */
+			resend = &tx->path[tx->resend_path];
+			if (txs->nlost && resend->state == MROCE_PATH_ACTIVE && mroce_path_room(tx, resend) &&
+			    mroce_path_reserve(resend))
+				p = resend;
+			room = min(p->cwnd - min(p->inflight, p->cwnd), tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
+			if (mroce_txs_next(txs, room, now, x))
+				goto found;
+			list_del_init(&txs->ready);
+		}
+	}
+	return false;
+found:
+	x->path = p->index;
+	if (x->kind == MROCE_XMIT_OPEN) {
+		x->open.base = base_of(tx, p, MROCE_T_OPEN);
+		x->open.flags = MROCE_F_ACKREQ;
+		x->open.stamp = stamp_of(now);
+	} else {
+		x->data.base = base_of(tx, p, MROCE_T_DATA);
+		x->data.stamp = stamp_of(now);
+		x->data.backlog = min_t(u64, DIV_ROUND_UP_ULL(tx->backlog, 1024), U32_MAX);
+		tx->stats.packets += x->count;
+		tx->stats.bytes += x->bytes;
+		if (x->resend)
+			tx->stats.resent += x->count;
+	}
+	mroce_path_record(tx, p, x, now);
+	if (x->kind == MROCE_XMIT_DATA) {
+		if (!mroce_path_room(tx, p)) {
+			p->limited = true;
+			x->data.flags |= MROCE_F_ACKREQ;
+		} else if (runs_dry(tx, txs)) {
+			x->data.flags |= MROCE_F_ACKREQ;
+		}
+	}
+	txs->deficit -= x->bytes + x->count * MROCE_OVERHEAD;
+	if (txs->deficit <= 0) {
+		txs->deficit += QUANTUM;
+		list_move_tail(&txs->ready, &tx->ready[!txs->response]);
+	}
+	tx->turn = (p->index + 1) % tx->npaths;
+	return true;
+}
+
+int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
+{
+	if (tx->state != MROCE_TX_HELLO && tx->state != MROCE_TX_OPEN)
+		return 0;
+	if (pick_hello(tx, now, x))
+		return 1;
+	if (tx->state != MROCE_TX_OPEN)
+		return 0;
+	return pick_probe(tx, now, x) || pick_control(tx, now, x) || pick_stream(tx, now, x);
+}
+
+void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err, enum mroce_reason reason)
+{
+	if (x->kind == MROCE_XMIT_DATA) {
+		x->msg->busy--;
+		x->txs->busy--;
+		if (reason != MROCE_REASON_NONE)
+			mroce_txs_fail(x->txs, x->msg->msn, reason, MROCE_N_NONE);
+		mroce_txs_settle(x->txs);
+	}
+	if (err == -ENOBUFS && x->kind != MROCE_XMIT_HELLO)
+		mroce_cc_local_drop(tx, &tx->path[x->path]);
+}
+
+void mroce_tx_timer(struct mroce_tx *tx, u64 now)
+{
+	struct mroce_txs *txs, *next;
+	u32 i;
+
+	tx->timer = MROCE_NEVER;
+	if (tx->state == MROCE_TX_DEAD || tx->state == MROCE_TX_IDLE)
+		return;
+	if (tx->hello_wanted)
+		mroce_tx_want(tx, tx->hello_at);
+	if (tx->state == MROCE_TX_OPEN)
+		for (i = 0; i < tx->npaths; i++)
+			mroce_path_timer(tx, &tx->path[i], now);
+	list_for_each_entry_safe(txs, next, &tx->active, active)
+		mroce_tx_want(tx, mroce_txs_timer(txs, now));
+}
+
+struct mroce_txs *mroce_tx_done(struct mroce_tx *tx)
+{
+	struct mroce_txs *txs = list_first_entry_or_null(&tx->done, struct mroce_txs, done);
+
+	if (txs)
+		list_del_init(&txs->done);
+	return txs;
+}

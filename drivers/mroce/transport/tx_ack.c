@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an acknowledgement says: which packets of a path arrived, which are lost,
+ * which were refused; the round-trip time; streams' credit. Pure; the half's lock is
+ * the caller's.
+ */
+#include "tx.h"
+
+#define THRESHOLD_MAX	128			/* packets (rule 15) */
+#define THRESHOLD_LIFE	(1000 * MROCE_MSEC)	/* without a spurious loss it is halved this often */
+
+struct verdict {
+	u64 acked, lost;
+};
+
+/*
+ * Packets of one transmission, as this ACK reports them. In a PARTIAL ACK a clear bit
+ * means nothing. What fell out of the bitmap unreported is lost (and filtered as a duplicate by the receiver if it was not).
+ */
+static struct verdict judge(const struct mroce_ack *ack, const struct mroce_sent *s, u32 threshold, bool late)
+{
+	struct verdict v = { 0 };
+	u64 left;
+
+	for (left = s->open; left; left &= left - 1) {
+		u32 i = __ffs64(left);
+		u32 number = s->number + i;
+		u32 below = ack->anchor - number;
+
+		if (mroce_seq_after(number, ack->base.number))
+			break;
+		if (below < MROCE_BITMAP_BITS && ack->bitmap[below / 64] & BIT_ULL(below % 64))
+			v.acked |= BIT_ULL(i);
+		else if (!(ack->flags & MROCE_A_PARTIAL) && (late || ack->base.number - number > threshold))
+			v.lost |= BIT_ULL(i);
+	}
+	return v;
+}
+
+/* Lost packets of a stream that is paused from there on were refused, or will not be needed before it resumes: no loss of the path. */
+static u32 losses(const struct mroce_sent *s, u64 lost)
+{
+	if (!s->txs || s->kind != MROCE_XMIT_DATA || !s->txs->paused)
+		return hweight64(lost);
+	if (mroce_txs_paused_at(s->txs, s->spn))
+		return 0;
+	return hweight64(lost);
+}
+
+static void adapt_threshold(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, u64 now)
+{
+	if (ack->flags & MROCE_A_DUPLICATE && tx->stats.lost) {
+		tx->stats.spurious++;
+		p->threshold = clamp(p->threshold * 2, 2U, (u32)THRESHOLD_MAX);
+		p->threshold_at = now;
+	} else if (p->threshold && now - p->threshold_at > THRESHOLD_LIFE) {
+		p->threshold /= 2;
+		p->threshold_at = now;
+	}
+}
+
+static struct mroce_sent *sent_as(struct mroce_txpath *p, u32 number)
+{
+	u32 i;
+
+	for (i = p->head; i != p->tail; i++) {
+		struct mroce_sent *s = &p->sent[i & p->mask];
+
+		if (number - s->number < s->count)
+			return s;
+	}
+	return NULL;
+}
+
+static void records(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, bool nacks, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < ack->nrecords; i++) {
+		const struct mroce_record_news *r = &ack->record[i];
+		struct mroce_sent *s;
+		struct mroce_txs *txs;
+
+		if ((r->kind == MROCE_R_NACK) != nacks)
+			continue;
+		txs = mroce_tx_find(tx, r->stream, r->flags & MROCE_R_RESPONSE);
+		if (!txs)
+			continue;
+		switch (r->kind) {
+		case MROCE_R_NACK:
+			s = sent_as(p, r->number);
+			if (s)
+				mroce_txs_nack(txs, r, s->at, now);
+			break;
+		case MROCE_R_CREDIT:
+			mroce_txs_credit(txs, r->value, now);
+			break;
+		case MROCE_R_RELEASE:
+			mroce_txs_release(txs, r->spn, now);
+			break;
+		}
+	}
+}
+
+enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack, u64 now)
+{
+	u32 i, acked_bytes = 0, lost = 0, before;
+	struct mroce_txpath *p;
+	bool fresh, progress = false;
+
+	if (tx->state != MROCE_TX_OPEN)
+		return MROCE_REASON_RX_STATE;
+	if (ack->base.path >= tx->npaths || ack->base.epoch != tx->path[ack->base.path].epoch)
+		return MROCE_REASON_RX_PATH;
+	p = &tx->path[ack->base.path];
+	if (!mroce_seq_before(ack->base.number, p->next) || mroce_seq_after(ack->anchor, ack->base.number))
+		return MROCE_REASON_RX_NUMBER;
+	tx->stats.acks++;
+	fresh = mroce_seq_after(ack->base.number, p->high);
+
+	records(tx, p, ack, true, now);
+	for (i = p->head; i != p->tail; i++) {
+		struct mroce_sent *s = &p->sent[i & p->mask];
+		struct verdict v;
+		bool late;
+
+		if (mroce_seq_after(s->number, ack->base.number))
+			break;
+		if (!s->open)
+			continue;
+		/* rule 15: a gap older than a quarter of a round trip beyond the normal is a loss whatever the threshold */
+		late = p->threshold && now - s->at > p->srtt + p->srtt / 4;
+		v = judge(ack, s, p->threshold, late);
+		before = p->inflight;
+		if (v.acked) {
+			mroce_path_close(tx, p, s, v.acked, true, now);
+			acked_bytes += before - p->inflight;
+			p->newest = max(p->newest, s->at);
+			progress = true;
+		}
+		if (v.lost) {
+			tx->resend_path = p->index;
+			lost += losses(s, v.lost);
+			mroce_path_close(tx, p, s, v.lost, false, now);
+			progress = true;
+		}
+		if (s->open && p->threshold && p->srtt)
+			mroce_tx_want(tx, now + p->srtt / 4);
+	}
+	tx->stats.lost += lost;
+	mroce_path_trim(p);
+
+	if (fresh) {
+		u32 rtt = (u32)(now >> MROCE_STAMP_SHIFT) - ack->echo - ack->delay;
+
+		if (ack->packets && (s32)rtt >= 0)
+			mroce_path_rtt(p, (u64)rtt << MROCE_STAMP_SHIFT, now);
+		p->high = ack->base.number;
+	}
+	if (fresh || progress) {
+		p->last_ack = now;
+		p->timeouts = 0;
+		if (p->state != MROCE_PATH_ACTIVE) {
+			mroce_path_set_state(p, MROCE_PATH_ACTIVE);
+			p->probe = false;
+		}
+	}
+	mroce_cc_ack(tx, p, ack, acked_bytes, lost, now);
+	adapt_threshold(tx, p, ack, now);
+	records(tx, p, ack, false, now);
+	mroce_path_arm(tx, p);
+	return MROCE_REASON_NONE;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A path of a sending half: its state, what it has in flight, its round-trip time and
+ * its probe timer. Pure; the half's lock is the caller's.
+ *
+ * States:  PROBING --answered--> ACTIVE <--answered/timeout--> SUSPECT --third timeout, a peer delivers--> FAILED
+ *          FAILED --answered--> ACTIVE. A FAILED path is probed every 10 ms, doubling to 1 s.
+ */
+#include "tx.h"
+
+#define RECORDS_MIN	16
+#define RECORDS_MAX	2048
+#define PTO_UNKNOWN	(20 * MROCE_MSEC)	/* before the first sample */
+#define REPROBE_FIRST	(10 * MROCE_MSEC)
+#define REPROBE_LAST	(1000 * MROCE_MSEC)
+#define FAILED_TIMEOUTS	3
+#define BASE_RTT_LIFE	(10000 * MROCE_MSEC)	/* rule 17: minimum of 10 s */
+
+void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state)
+{
+	/* [from] = states that may follow */
+	static const u8 legal[] = {
+		[MROCE_PATH_PROBING] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_FAILED),
+		[MROCE_PATH_ACTIVE] = BIT(MROCE_PATH_SUSPECT) | BIT(MROCE_PATH_FAILED) | BIT(MROCE_PATH_PROBING),
+		[MROCE_PATH_SUSPECT] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_FAILED),
+		[MROCE_PATH_FAILED] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_PROBING),
+	};
+
+	if (p->state == state)
+		return;
+	WARN_ON_ONCE(!(legal[p->state] & BIT(state)));
+	p->state = state;
+}
+
+void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
+{
+	memset(p, 0, sizeof(*p));
+	p->index = index;
+	p->state = MROCE_PATH_ACTIVE;
+	p->next = 1;		/* an epoch starts at 1, so that a loss of its first packets shows as a gap */
+	p->round_end = 1;
+	p->probe_at = MROCE_NEVER;
+	mroce_cc_init(tx, p);
+}
+
+void mroce_path_free(struct mroce_txpath *p)
+{
+	kfree(p->sent);
+	p->sent = NULL;
+	p->head = 0;
+	p->tail = 0;
+	p->mask = 0;
+}
+
+/* Is there room for one more transmission on record? Grows the ring, which never shrinks. */
+bool mroce_path_reserve(struct mroce_txpath *p)
+{
+	u32 size = p->sent ? p->mask + 1 : 0;
+	u32 i, bigger = size ? size * 2 : RECORDS_MIN;
+	struct mroce_sent *sent;
+
+	if (p->tail - p->head < size)
+		return true;
+	if (bigger > RECORDS_MAX)
+		return false;
+	sent = kmalloc_array(bigger, sizeof(*sent), GFP_ATOMIC);
+	if (!sent)
+		return false;
+	for (i = p->head; i != p->tail; i++)
+		sent[i & (bigger - 1)] = p->sent[i & p->mask];
+	kfree(p->sent);
+	p->sent = sent;
+	p->mask = bigger - 1;
+	return true;
+}
+
+/* Puts a transmission on record and takes its numbers; mroce_path_reserve() said yes. */
+struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_xmit *x, u64 now)
+{
+	struct mroce_sent *s = &p->sent[p->tail++ & p->mask];
+
+	*s = (struct mroce_sent){
+		.txs = x->txs,
+		.open = GENMASK_ULL(x->count - 1, 0),
+		.at = now,
+		.number = p->next,
+		.kind = x->kind,
+		.count = x->count,
+	};
+	if (x->kind == MROCE_XMIT_DATA) {
+		s->spn = x->data.spn;
+		s->psize = x->bytes ? x->data.psize : 0;
+		s->last = x->bytes - (x->count - 1) * s->psize;
+	}
+	p->next += x->count;
+	p->inflight += x->bytes + x->count * MROCE_OVERHEAD;
+	p->last_sent = now;
+	if (p->probe_at == MROCE_NEVER)
+		mroce_path_arm(tx, p);
+	return s;
+}
+
+/* Packets of @mask are no longer in flight: acknowledged, or taken as lost. */
+void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask, bool acked, u64 now)
+{
+	u64 left;
+	u32 i;
+
+	mask &= s->open;
+	s->open &= ~mask;
+	for (left = mask; left; left &= left - 1) {
+		i = __ffs64(left);
+		p->inflight -= MROCE_OVERHEAD + (i + 1 == s->count ? s->last : s->psize);
+		if (s->kind == MROCE_XMIT_CONTROL) {
+			if (acked)
+				tx->ctl[s->control].used = false;
+			else if (tx->ctl[s->control].used && !tx->ctl[s->control].queued) {
+				tx->ctl[s->control].queued = true;
+				tx->nctl++;
+			}
+		}
+		if (!s->txs)
+			continue;
+		if (s->kind == MROCE_XMIT_OPEN) {
+			if (!acked && s->txs->state == MROCE_TXS_OPENING) {
+				s->txs->open_at = now;
+				mroce_txs_kick(s->txs);
+			}
+			continue;
+		}
+		s->txs->out--;
+		if (acked)
+			mroce_txs_acked(s->txs, s->spn + i, now);
+		else
+			mroce_txs_lost(s->txs, s->spn + i);
+	}
+}
+
+/* Forgets the oldest transmissions of which nothing is open. */
+void mroce_path_trim(struct mroce_txpath *p)
+{
+	while (p->head != p->tail && !p->sent[p->head & p->mask].open)
+		p->head++;
+}
+
+/* RFC 6298 with the gains of RFC 9002; the base is the minimum of the last 10 to 20 s. */
+void mroce_path_rtt(struct mroce_txpath *p, u64 rtt, u64 now)
+{
+	u32 r = min_t(u64, rtt, U32_MAX / 2);
+	u32 diff;
+
+	if (!p->srtt) {
+		p->srtt = max(r, 1U);
+		p->rttvar = r / 2;
+	} else {
+		diff = r > p->srtt ? r - p->srtt : p->srtt - r;
+		p->rttvar = p->rttvar - p->rttvar / 4 + diff / 4;
+		p->srtt = max(p->srtt - p->srtt / 8 + r / 8, 1U);
+	}
+	if (!p->base || r <= p->base || now - p->base_at > BASE_RTT_LIFE) {
+		p->base = max(r, 1U);
+		p->base_at = now;
+	}
+}
+
+static u64 path_pto(const struct mroce_txpath *p)
+{
+	u64 pto = p->srtt ? (u64)p->srtt + 4 * (u64)p->rttvar + MROCE_ACK_DELAY : PTO_UNKNOWN;
+
+	pto = max(pto, MROCE_PTO_FLOOR);
+	return min(pto << min_t(u8, p->timeouts, 10), MROCE_PROBE_CAP);
+}
+
+/* The probe timeout counts from the oldest open packet or the last answer, whichever is later. */
+void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p)
+{
+	mroce_path_trim(p);
+	if (p->state == MROCE_PATH_FAILED)
+		return;		/* probe_at is the next reprobe */
+	if (p->head == p->tail) {
+		p->probe_at = MROCE_NEVER;
+		return;
+	}
+	p->probe_at = max(p->sent[p->head & p->mask].at, p->last_ack) + path_pto(p);
+	mroce_tx_want(tx, p->probe_at);
+}
+
+/* Everything that the path has in flight is to be sent elsewhere. */
+static void path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+{
+	u32 i;
+
+	for (i = p->head; i != p->tail; i++)
+		mroce_path_close(tx, p, &p->sent[i & p->mask], ~0ULL, false, now);
+	mroce_path_trim(p);
+}
+
+/* The peer has forgotten this path's numbers (a new receiving half): start again in a new epoch. */
+void mroce_path_restart(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+{
+	path_evacuate(tx, p, now);
+	p->epoch++;
+	p->next = 1;
+	p->high = 0;
+	p->round_end = 1;
+	p->packets = 0;
+	p->ce = 0;
+	p->bytes = 0;
+	p->timeouts = 0;
+	p->probe_at = MROCE_NEVER;
+	if (p->state != MROCE_PATH_ACTIVE)
+		mroce_path_set_state(p, MROCE_PATH_ACTIVE);
+}
+
+/* A path fails only relative to its peers: if nothing answers anywhere, the peer is gone, not the path. */
+static bool peer_path_delivers(const struct mroce_tx *tx, const struct mroce_txpath *p, u64 since)
+{
+	u32 i;
+
+	for (i = 0; i < tx->npaths; i++)
+		if (&tx->path[i] != p && tx->path[i].last_ack > since)
+			return true;
+	return false;
+}
+
+void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+{
+	struct mroce_sent *oldest;
+
+	if (p->probe_at > now) {
+		mroce_tx_want(tx, p->probe_at);
+		return;
+	}
+	p->probe = true;
+	if (p->state == MROCE_PATH_FAILED) {
+		path_evacuate(tx, p, now);	/* the probe before */
+		p->probe_wait = min_t(u64, p->probe_wait * 2ULL, REPROBE_LAST);
+		p->probe_at = now + p->probe_wait;
+		mroce_tx_want(tx, p->probe_at);
+		return;
+	}
+	mroce_path_trim(p);
+	if (p->head == p->tail) {
+		p->probe = false;
+		p->probe_at = MROCE_NEVER;
+		return;
+	}
+	tx->stats.probe_timeouts++;
+	p->timeouts = min(p->timeouts + 1, 100);
+	oldest = &p->sent[p->head & p->mask];
+	if (p->timeouts >= FAILED_TIMEOUTS && peer_path_delivers(tx, p, oldest->at)) {
+		mroce_path_set_state(p, MROCE_PATH_FAILED);
+		path_evacuate(tx, p, now);
+		mroce_cc_init(tx, p);
+		p->probe_wait = REPROBE_FIRST;
+		p->probe_at = now + p->probe_wait;
+		mroce_tx_want(tx, p->probe_at);
+		return;
+	}
+	if (p->state == MROCE_PATH_ACTIVE)
+		mroce_path_set_state(p, MROCE_PATH_SUSPECT);
+	/*
+	 * The probe shows what is missing here; the oldest data travel again meanwhile, by a healthy path if there is
+	 * one. The second timeout in a row gives everything up: it is resent as windows allow.
+	 */
+	if (p->timeouts >= 2) {
+		mroce_cc_timeout(tx, p);
+		path_evacuate(tx, p, now);
+	} else if (oldest->txs && oldest->kind == MROCE_XMIT_DATA) {
+		mroce_path_close(tx, p, oldest, oldest->open & -oldest->open, false, now);
+	}
+	p->probe_at = now + path_pto(p);
+	mroce_tx_want(tx, p->probe_at);
+}

@@ -1,0 +1,726 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sending side of one space of a stream: messages from post to completion, their cutting into
+ * numbered packets, what is acknowledged and what must go again, and the pauses
+ * that a receiver asks for. Pure; the half's lock is the caller's.
+ *
+ * States: CLOSED --open--> OPENING --ACCEPT--> OPEN; any --failure--> FAILED (messages before the failed one still complete).
+ */
+#include "tx.h"
+
+#define WINDOW_DEFAULT		4096
+#define OPEN_WAIT_FIRST		(1 * MROCE_MSEC)
+#define OPEN_WAIT_LAST		(100 * MROCE_MSEC)
+#define NOT_READY_GRACE		(1000 * MROCE_MSEC)	/* NOT READY counts as progress for so long (rule 24) */
+#define FLOOR_PAUSE		(10 * MROCE_MSEC)	/* HOLD, WINDOW, READS: ask again if the floor does not move */
+#define OVERLAP_EXACT		16			/* outstanding messages that a Write is compared with one by one */
+
+static void set_state(struct mroce_txs *txs, enum mroce_txs_state state)
+{
+	static const u8 legal[] = {
+		[MROCE_TXS_CLOSED] = BIT(MROCE_TXS_OPENING) | BIT(MROCE_TXS_OPEN) | BIT(MROCE_TXS_FAILED),
+		[MROCE_TXS_OPENING] = BIT(MROCE_TXS_OPEN) | BIT(MROCE_TXS_FAILED),
+		[MROCE_TXS_OPEN] = BIT(MROCE_TXS_FAILED),
+		[MROCE_TXS_FAILED] = 0,
+	};
+
+	if (txs->state == state)
+		return;
+	WARN_ON_ONCE(!(legal[txs->state] & BIT(state)));
+	txs->state = state;
+}
+
+static struct mroce_msg *msg_at(const struct mroce_txs *txs, u32 msn)
+{
+	return &txs->msg[msn & txs->msg_mask];
+}
+
+static bool idle(const struct mroce_txs *txs)
+{
+	return txs->msn_una == txs->msn_end;
+}
+
+static void set_window(struct mroce_txs *txs, u8 log_packets, u8 log_messages)
+{
+	txs->window = 1U << clamp_t(u8, log_packets, 6, 17);
+	txs->window_msgs = 1U << min_t(u8, log_messages, 17);
+}
+
+void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mroce_msg *msg, u32 msgs)
+{
+	memset(txs, 0, sizeof(*txs));
+	txs->response = response;
+	txs->own_id = own_id;
+	txs->msg = msg;
+	txs->msg_mask = msgs - 1;
+	txs->window = WINDOW_DEFAULT;
+	txs->window_msgs = msgs;
+	txs->reads_max = 1;
+	txs->rnr_retry = 7;
+	txs->rnr_left = 7;
+	txs->credit = MROCE_CREDIT_NONE;
+	INIT_LIST_HEAD(&txs->node);
+	INIT_LIST_HEAD(&txs->ready);
+	INIT_LIST_HEAD(&txs->done);
+	INIT_LIST_HEAD(&txs->active);
+}
+
+void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn)
+{
+	txs->tx = tx;
+	txs->una = psn;
+	txs->nxt = psn;
+	txs->end = psn;
+	txs->lost_from = psn;
+	list_add_tail(&txs->node, &tx->streams);
+	if (tx->state == MROCE_TX_DEAD)
+		mroce_txs_fail(txs, txs->msn_una, tx->dead_reason, MROCE_N_NONE);
+}
+
+void mroce_txs_detach(struct mroce_txs *txs)
+{
+	struct mroce_tx *tx = txs->tx;
+	u32 i, j;
+
+	if (!tx)
+		return;
+	WARN_ON_ONCE(txs->busy);
+	for (i = 0; i < tx->npaths; i++) {
+		struct mroce_txpath *p = &tx->path[i];
+
+		for (j = p->head; j != p->tail; j++)
+			if (p->sent[j & p->mask].txs == txs)
+				p->sent[j & p->mask].txs = NULL;
+	}
+	tx->backlog -= txs->backlog;
+	txs->backlog = 0;
+	list_del_init(&txs->node);
+	list_del_init(&txs->ready);
+	list_del_init(&txs->done);
+	list_del_init(&txs->active);
+	kfree(txs->acked);	/* lost lies behind it */
+	txs->acked = NULL;
+	txs->lost = NULL;
+	txs->tx = NULL;
+}
+
+/* The stream may have something to send: to the end of its space's turn. */
+void mroce_txs_kick(struct mroce_txs *txs)
+{
+	if (txs->tx && list_empty(&txs->ready) && !idle(txs) &&
+	    txs->state != MROCE_TXS_CLOSED)
+		list_add_tail(&txs->ready, &txs->tx->ready[!txs->response]);
+}
+
+static void kick_open(struct mroce_txs *txs)
+{
+	if (list_empty(&txs->ready))
+		list_add_tail(&txs->ready, &txs->tx->ready[!txs->response]);
+	if (list_empty(&txs->active))
+		list_add_tail(&txs->active, &txs->tx->active);
+}
+
+void mroce_txs_open(struct mroce_txs *txs, const struct mroce_open *open, u64 now)
+{
+	if (txs->state != MROCE_TXS_CLOSED)
+		return;
+	txs->open = *open;
+	txs->open_at = now;
+	txs->open_wait = OPEN_WAIT_FIRST;
+	txs->progress_at = now;
+	set_state(txs, MROCE_TXS_OPENING);
+	kick_open(txs);
+}
+
+void mroce_txs_open_reply(struct mroce_txs *txs, const struct mroce_open *reply, u64 now)
+{
+	if (txs->state != MROCE_TXS_OPENING || reply->to != txs->own_id || reply->attempt != txs->open.attempt)
+		return;
+	switch (reply->status) {
+	case MROCE_OPEN_ACCEPT:
+		txs->peer_id = reply->stream;
+		txs->credit = reply->credit;
+		set_window(txs, reply->log_packets, reply->log_messages);
+		if (reply->reads && reply->reads < txs->reads_max)
+			txs->reads_max = reply->reads;
+		txs->progress_at = now;
+		set_state(txs, MROCE_TXS_OPEN);
+		if (idle(txs))
+			list_del_init(&txs->active);
+		mroce_txs_kick(txs);
+		break;
+	case MROCE_OPEN_NOT_READY:
+		if (!txs->not_ready_at)
+			txs->not_ready_at = now;
+		if (now - txs->not_ready_at < NOT_READY_GRACE)
+			txs->progress_at = now;
+		break;
+	case MROCE_OPEN_REFUSED:
+		mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_ERR_REFUSED, MROCE_N_NONE);
+		break;
+	}
+}
+
+void mroce_txs_opened(struct mroce_txs *txs, u32 peer_id, u8 log_packets, u8 log_messages)
+{
+	if (txs->state != MROCE_TXS_CLOSED)
+		return;
+	txs->peer_id = peer_id;
+	set_window(txs, log_packets, log_messages);
+	txs->window_msgs = txs->msg_mask + 1;
+	set_state(txs, MROCE_TXS_OPEN);
+	mroce_txs_kick(txs);
+}
+
+static bool is_write(u8 opcode)
+{
+	return opcode == MROCE_OP_WRITE || opcode == MROCE_OP_WRITE_IMM;
+}
+
+/* Rule 49: does a Write touch bytes of one that is not complete? May say yes too often, never too rarely. */
+static bool overlaps(struct mroce_txs *txs, u64 addr, u32 length)
+{
+	u32 msn;
+
+	if (!length)
+		return false;
+	if (txs->msn_end - txs->msn_una > OVERLAP_EXACT)
+		return addr < txs->write_hi && txs->write_lo < addr + length;
+	for (msn = txs->msn_una; msn != txs->msn_end; msn++) {
+		const struct mroce_msg *m = msg_at(txs, msn);
+
+		if (is_write(m->opcode) && addr < m->addr + m->length && m->addr < addr + length)
+			return true;
+	}
+	return false;
+}
+
+struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post *post, u64 now)
+{
+	struct mroce_msg *m;
+
+	if (!txs->tx || txs->msn_end - txs->msn_una > txs->msg_mask)
+		return NULL;
+	if (idle(txs)) {
+		txs->progress_at = now;
+		txs->write_lo = U64_MAX;
+		txs->write_hi = 0;
+		if (list_empty(&txs->active))
+			list_add_tail(&txs->active, &txs->tx->active);
+		if (txs->timeout)
+			mroce_tx_want(txs->tx, now + max(txs->timeout, MROCE_DEADLINE_FLOOR));
+	}
+	m = msg_at(txs, txs->msn_end);
+	*m = (struct mroce_msg){
+		.addr = post->addr,
+		.length = post->length,
+		.msn = txs->msn_end,
+		.rsn = post->rsn,
+		.rkey = post->rkey,
+		.imm = post->imm,
+		.wr = post->wr,
+		.opcode = post->opcode,
+		.flags = post->flags,
+		.note = post->fence ? MROCE_MSG_FENCE : 0,
+	};
+	if (mroce_opinfo[m->opcode].receive)
+		m->rsn = txs->rsn++;
+	if (is_write(m->opcode)) {
+		if (overlaps(txs, m->addr, m->length))
+			m->flags |= MROCE_F_ORDERED;
+		txs->write_lo = min(txs->write_lo, m->addr);
+		txs->write_hi = max(txs->write_hi, m->addr + m->length);
+	}
+	txs->msn_end++;
+	if (mroce_opinfo[m->opcode].payload) {
+		txs->backlog += m->length;
+		txs->tx->backlog += m->length;
+	}
+	mroce_txs_kick(txs);
+	return m;
+}
+
+struct mroce_msg *mroce_txs_msg(struct mroce_txs *txs, u32 msn)
+{
+	return msn - txs->msn_una < txs->msn_end - txs->msn_una ? msg_at(txs, msn) : NULL;
+}
+
+/* The message that was cut into number @spn, or NULL. */
+static struct mroce_msg *msg_of(const struct mroce_txs *txs, u32 spn)
+{
+	u32 low = txs->msn_una, high = txs->msn_nxt;
+
+	while (low != high) {
+		u32 mid = low + (high - low) / 2;
+		struct mroce_msg *m = msg_at(txs, mid);
+
+		if (mroce_seq_before(spn, m->first))
+			high = mid;
+		else if (spn - m->first < m->packets)
+			return m;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+static bool answered(const struct mroce_msg *m)
+{
+	return mroce_opinfo[m->opcode].answered;
+}
+
+/* Bitmaps for [una, una + window): one allocation for both, kept until the stream ends. */
+static bool have_bitmaps(struct mroce_txs *txs)
+{
+	if (txs->acked)
+		return true;
+	txs->acked = kcalloc(2 * BITS_TO_LONGS(txs->window), sizeof(long), GFP_ATOMIC);
+	if (!txs->acked)
+		return false;
+	txs->lost = txs->acked + BITS_TO_LONGS(txs->window);
+	txs->wmask = txs->window - 1;
+	return true;
+}
+
+bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn)
+{
+	return txs->paused && !mroce_seq_before(spn, txs->pause_spn);
+}
+
+static void resume(struct mroce_txs *txs, u64 now)
+{
+	txs->paused = false;
+	txs->resumed_at = now;
+	mroce_txs_kick(txs);
+}
+
+/* Is message @m, or a continuation of it, without a receive buffer? */
+static bool without_credit(const struct mroce_txs *txs, const struct mroce_msg *m)
+{
+	return mroce_opinfo[m->opcode].receive && txs->credit != MROCE_CREDIT_NONE &&
+	       mroce_seq_diff(m->rsn, txs->credit) >= 0;
+}
+
+/* May the next message be begun? */
+static bool may_start(const struct mroce_txs *txs)
+{
+	const struct mroce_msg *m = msg_at(txs, txs->msn_nxt);
+
+	if (txs->msn_nxt == txs->msn_end || (txs->failed && !mroce_seq_before(txs->msn_nxt, txs->fail_msn)))
+		return false;
+	if (txs->msn_nxt - txs->msn_una >= txs->window_msgs)
+		return false;
+	if (m->note & MROCE_MSG_FENCE && txs->reads_out)
+		return false;
+	return !answered(m) || txs->reads_out < txs->reads_max;
+}
+
+static void cut(struct mroce_txs *txs)
+{
+	struct mroce_msg *m = msg_at(txs, txs->msn_nxt);
+
+	m->psize = txs->tx->max_payload;
+	m->packets = mroce_packets(m->opcode, m->length, m->psize);
+	m->first = txs->nxt;
+	txs->end = txs->nxt + m->packets;
+	txs->msn_nxt++;
+	if (answered(m)) {
+		m->note |= MROCE_MSG_COUNTED;
+		txs->reads_out++;
+	}
+}
+
+/* Packets [@spn, @spn + @count) of @m go out. */
+static void fill(struct mroce_txs *txs, struct mroce_msg *m, u32 spn, u32 count, struct mroce_xmit *x)
+{
+	const struct mroce_opinfo *info = &mroce_opinfo[m->opcode];
+	u32 index = spn - m->first, offset = index * m->psize;
+
+	*x = (struct mroce_xmit){
+		.kind = MROCE_XMIT_DATA,
+		.count = count,
+		.txs = txs,
+		.msg = m,
+		.data = {
+			.addr = m->addr,
+			.stream = txs->peer_id,
+			.spn = spn,
+			.msn = m->msn,
+			.rsn = m->rsn,
+			.offset = offset,
+			.length = m->length,
+			.rkey = m->rkey,
+			.imm = m->imm,
+			.floor = txs->floor ? READ_ONCE(*txs->floor) : 0,
+			.psize = m->psize,
+			.opcode = m->opcode,
+			.flags = m->flags | (txs->response ? MROCE_F_RESPONSE : 0),
+		},
+	};
+	if (info->fixed)
+		x->bytes = info->fixed;
+	else if (info->payload)
+		x->bytes = min(m->length - offset, count * m->psize);
+	if (is_write(m->opcode))
+		x->data.addr += offset;
+	if (info->response) {
+		/* the source is the responder's business */
+		x->data.addr = 0;
+		x->data.rkey = 0;
+	}
+	if (index == 0)
+		x->data.flags |= MROCE_F_FIRST;
+	if (index + count == m->packets)
+		x->data.flags |= MROCE_F_LAST;
+	m->note |= MROCE_MSG_STARTED;
+	m->busy++;
+	txs->busy++;
+	txs->out += count;
+}
+
+/* Packets that fit into @room bytes of window and one train; at least one, for the path has been found to have room. */
+static u32 train_of(const struct mroce_txs *txs, const struct mroce_msg *m, u32 room)
+{
+	u32 n = min(room / (m->psize + MROCE_OVERHEAD), txs->tx->train / m->psize);
+
+	return clamp(n, 1U, (u32)MROCE_TRAIN_MAX);
+}
+
+static bool next_lost(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
+{
+	struct mroce_msg *m;
+	u32 spn, bit, count, most;
+
+	if (mroce_seq_before(txs->lost_from, txs->una))
+		txs->lost_from = txs->una;
+	/* all lie in [lost_from, nxt), less than a window: the first found going once around the bitmap is the lowest */
+	bit = find_next_bit(txs->lost, txs->wmask + 1, txs->lost_from & txs->wmask);
+	if (bit > txs->wmask)
+		bit = find_first_bit(txs->lost, txs->wmask + 1);
+	if (WARN_ON_ONCE(bit > txs->wmask)) {
+		txs->nlost = 0;
+		return false;
+	}
+	spn = txs->lost_from + ((bit - txs->lost_from) & txs->wmask);
+	txs->lost_from = spn;
+	if (mroce_txs_paused_at(txs, spn))
+		return false;
+	m = msg_of(txs, spn);
+	if (WARN_ON_ONCE(!m) || (txs->failed && !mroce_seq_before(m->msn, txs->fail_msn)))
+		return false;
+	most = min(train_of(txs, m, room), m->packets - (spn - m->first));
+	for (count = 0; count < most; count++)
+		if (!__test_and_clear_bit((spn + count) & txs->wmask, txs->lost))
+			break;
+	txs->nlost -= count;
+	txs->lost_from = spn + count;
+	fill(txs, m, spn, count, x);
+	x->resend = true;
+	return true;
+}
+
+static bool next_new(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
+{
+	struct mroce_msg *m;
+	u32 count, left;
+
+	if (txs->paused || txs->nxt - txs->una >= txs->window)
+		return false;
+	if (txs->nxt == txs->end) {
+		if (!may_start(txs) || !have_bitmaps(txs))
+			return false;
+		m = msg_at(txs, txs->msn_nxt);
+	} else {
+		m = msg_at(txs, txs->msn_nxt - 1);
+		if (txs->failed && !mroce_seq_before(m->msn, txs->fail_msn))
+			return false;
+	}
+	/* without credit one packet may ask, when nothing else of the stream is on its way */
+	if (without_credit(txs, m) && (txs->out || txs->una != txs->nxt))
+		return false;
+	if (txs->nxt == txs->end)
+		cut(txs);
+	count = min(train_of(txs, m, room), txs->window - (txs->nxt - txs->una));
+	count = min(count, txs->end - txs->nxt);
+	if (without_credit(txs, m))
+		count = 1;
+	fill(txs, m, txs->nxt, count, x);
+	txs->nxt += count;
+	if (mroce_opinfo[m->opcode].payload) {
+		left = min_t(u64, x->bytes, txs->backlog);
+		txs->backlog -= left;
+		txs->tx->backlog -= left;
+	}
+	return true;
+}
+
+int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *x)
+{
+	if (txs->state == MROCE_TXS_OPENING) {
+		if (txs->open_at > now)
+			return 0;
+		txs->open_at = now + txs->open_wait;
+		txs->open_wait = min_t(u64, txs->open_wait * 2ULL, OPEN_WAIT_LAST);
+		mroce_tx_want(txs->tx, txs->open_at);
+		*x = (struct mroce_xmit){ .kind = MROCE_XMIT_OPEN, .count = 1, .txs = txs, .open = txs->open };
+		return 1;
+	}
+	if (txs->state != MROCE_TXS_OPEN && txs->state != MROCE_TXS_FAILED)
+		return 0;
+	if (txs->paused && txs->resume_at <= now)
+		resume(txs, now);
+	if (txs->nlost && next_lost(txs, room, x))
+		return 1;
+	return txs->peer_id && next_new(txs, room, x);
+}
+
+/* Would mroce_txs_next() find something, windows of paths aside? */
+bool mroce_txs_more(const struct mroce_txs *txs)
+{
+	if (txs->nlost && !mroce_txs_paused_at(txs, txs->lost_from))
+		return true;
+	if (txs->paused || txs->nxt - txs->una >= txs->window)
+		return false;
+	return txs->nxt != txs->end || may_start(txs);
+}
+
+static bool is_complete(const struct mroce_txs *txs, const struct mroce_msg *m)
+{
+	return txs->msn_una != txs->msn_nxt && !m->busy && mroce_seq_diff(txs->una, m->first + m->packets) >= 0 &&
+	       (!answered(m) || m->note & MROCE_MSG_RESPONDED);
+}
+
+bool mroce_txs_is_failed(const struct mroce_txs *txs)
+{
+	return txs->failed && txs->msn_una == txs->fail_msn && !(txs->tx && txs->busy);
+}
+
+/* Puts the stream before the caller if a message is complete or the failed one's turn has come; and to its peers' turn if it may send. */
+void mroce_txs_settle(struct mroce_txs *txs)
+{
+	if (!txs->tx)
+		return;
+	if (list_empty(&txs->done) &&
+	    (mroce_txs_is_failed(txs) || (!idle(txs) && is_complete(txs, msg_at(txs, txs->msn_una)))))
+		list_add_tail(&txs->done, &txs->tx->done);
+	mroce_txs_kick(txs);
+}
+
+struct mroce_msg *mroce_txs_complete(struct mroce_txs *txs)
+{
+	struct mroce_msg *m = msg_at(txs, txs->msn_una);
+
+	if (idle(txs) || (txs->failed && txs->msn_una == txs->fail_msn) || !is_complete(txs, m))
+		return NULL;
+	txs->msn_una++;
+	if (idle(txs))
+		list_del_init(&txs->active);
+	else
+		mroce_txs_kick(txs);
+	return m;
+}
+
+void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8 nack)
+{
+	if (mroce_seq_before(msn, txs->msn_una))
+		msn = txs->msn_una;
+	if (txs->failed && !mroce_seq_before(msn, txs->fail_msn))
+		return;
+	txs->failed = true;
+	txs->fail_msn = msn;
+	txs->fail_reason = reason;
+	txs->fail_nack = nack;
+	set_state(txs, MROCE_TXS_FAILED);
+	mroce_txs_settle(txs);
+}
+
+void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now)
+{
+	u32 bit = spn & txs->wmask;
+
+	if (spn - txs->una >= txs->nxt - txs->una || test_bit(bit, txs->acked))
+		return;
+	txs->progress_at = now;
+	if (txs->refused && !txs->paused && mroce_seq_diff(spn, txs->pause_spn) >= 0) {
+		/* what was refused has been taken: the next refusal is a new story */
+		txs->refused = false;
+		txs->rnr_left = txs->rnr_retry;
+		txs->nack_doublings = 0;
+	}
+	if (__test_and_clear_bit(bit, txs->lost))
+		txs->nlost--;
+	__set_bit(bit, txs->acked);
+	if (spn != txs->una)
+		return;
+	while (txs->una != txs->nxt && __test_and_clear_bit(txs->una & txs->wmask, txs->acked))
+		txs->una++;
+	if (txs->paused && txs->pause_reason != MROCE_N_RNR && txs->pause_reason < MROCE_N_NOT_READY)
+		resume(txs, now);
+	mroce_txs_settle(txs);
+}
+
+void mroce_txs_lost(struct mroce_txs *txs, u32 spn)
+{
+	u32 bit = spn & txs->wmask;
+
+	if (spn - txs->una >= txs->nxt - txs->una || test_bit(bit, txs->acked) || __test_and_set_bit(bit, txs->lost))
+		return;
+	if (!txs->nlost++ || mroce_seq_before(spn, txs->lost_from))
+		txs->lost_from = spn;
+	mroce_txs_kick(txs);
+}
+
+void mroce_txs_release(struct mroce_txs *txs, u32 spn, u64 now)
+{
+	if (!txs->acked || mroce_seq_after(spn, txs->nxt))
+		return;
+	while (mroce_seq_before(txs->una, spn))
+		mroce_txs_acked(txs, txs->una, now);
+}
+
+void mroce_txs_released(struct mroce_txs *txs, u32 floor, u64 now)
+{
+	mroce_txs_release(txs, floor, now);
+}
+
+bool mroce_txs_responded(struct mroce_txs *txs, u32 msn, u8 nack, u64 now)
+{
+	struct mroce_msg *m = mroce_txs_msg(txs, msn);
+
+	if (!m || !(m->note & MROCE_MSG_COUNTED) || m->note & MROCE_MSG_RESPONDED)
+		return false;
+	m->note |= MROCE_MSG_RESPONDED;
+	txs->reads_out--;
+	txs->progress_at = now;
+	if (nack != MROCE_N_NONE)
+		mroce_txs_fail(txs, msn, MROCE_REASON_NONE, nack);
+	/* the cursor over there has passed it: so everything up to it is placed */
+	mroce_txs_release(txs, m->first + m->packets, now);
+	mroce_txs_settle(txs);
+	return true;
+}
+
+void mroce_txs_credit(struct mroce_txs *txs, u32 credit, u64 now)
+{
+	if (txs->credit == MROCE_CREDIT_NONE || mroce_seq_diff(credit, txs->credit) <= 0)
+		return;
+	txs->credit = credit;
+	if (txs->paused && txs->pause_reason == MROCE_N_RNR)
+		resume(txs, now);
+	mroce_txs_kick(txs);
+}
+
+/* InfiniBand's RNR NAK timer field (IBA 9.7.5.2.8), in units of 10 µs */
+static u64 rnr_wait(u8 code)
+{
+	static const u32 wait[32] = {
+		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+	};
+
+	return wait[code & 31] * 10 * MROCE_USEC;
+}
+
+static void pause(struct mroce_txs *txs, const struct mroce_record_news *r, u64 wait, u64 now)
+{
+	if (!txs->paused || mroce_seq_before(r->spn, txs->pause_spn))
+		txs->pause_spn = r->spn;
+	txs->paused = true;
+	txs->refused = true;
+	txs->pause_reason = r->reason;
+	txs->resume_at = now + wait;
+	mroce_tx_want(txs->tx, txs->resume_at);
+}
+
+void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u64 sent_at, u64 now)
+{
+	struct mroce_msg *m;
+
+	if (r->spn - txs->una >= txs->nxt - txs->una)
+		return;		/* released already, or never sent */
+	m = msg_of(txs, r->spn);
+	if (!m)
+		return;
+	txs->progress_at = now;
+	switch (r->reason) {
+	case MROCE_N_RNR:
+		/* rule 54: a NACK for a transmission from before the last resume is old news; rule 10: one episode a pause */
+		if (txs->resumed_at && sent_at < txs->resumed_at)
+			return;
+		if (!txs->paused) {
+			if (txs->rnr_retry != 7) {
+				if (!txs->rnr_left) {
+					mroce_txs_fail(txs, m->msn, MROCE_REASON_ERR_RNR_RETRY, MROCE_N_NONE);
+					return;
+				}
+				txs->rnr_left--;
+			}
+			txs->tx->stats.rnr++;
+		}
+		pause(txs, r, rnr_wait(r->timer), now);
+		return;
+	case MROCE_N_HOLD:
+	case MROCE_N_WINDOW:
+	case MROCE_N_READS:
+		pause(txs, r, FLOOR_PAUSE, now);
+		return;
+	case MROCE_N_NOT_READY:
+	case MROCE_N_MEMORY:
+	case MROCE_N_FAULT:
+		if (txs->resumed_at && sent_at < txs->resumed_at)
+			return;
+		pause(txs, r, ((u64)max_t(u8, r->timer, 1) << min_t(u8, txs->nack_doublings, 7)) * MROCE_MSEC, now);
+		txs->nack_doublings++;
+		return;
+	case MROCE_N_ACCESS:
+	case MROCE_N_LENGTH:
+	case MROCE_N_GONE:
+	case MROCE_N_OPERATION:
+		mroce_txs_fail(txs, m->msn, MROCE_REASON_NONE, r->reason);
+		return;
+	}
+}
+
+/* Is a transmission of the stream, or a response to it, unanswered (rule 24)? */
+static bool unanswered(const struct mroce_txs *txs)
+{
+	if (idle(txs))
+		return false;
+	if (txs->state == MROCE_TXS_CLOSED || txs->state == MROCE_TXS_OPENING)
+		return true;	/* HELLO or OPEN */
+	return txs->out || txs->reads_out;
+}
+
+u64 mroce_txs_timer(struct mroce_txs *txs, u64 now)
+{
+	u64 next = MROCE_NEVER, deadline;
+
+	if (mroce_txs_is_failed(txs))
+		return next;
+	if (txs->state == MROCE_TXS_OPENING) {
+		if (txs->open_at <= now)
+			kick_open(txs);
+		else
+			next = txs->open_at;
+	}
+	if (txs->paused) {
+		if (txs->resume_at <= now)
+			resume(txs, now);
+		else
+			next = min(next, txs->resume_at);
+	}
+	if (!txs->timeout || txs->paused) {
+		txs->progress_at = txs->paused ? now : txs->progress_at;
+		return next;
+	}
+	deadline = txs->progress_at + max(txs->timeout, MROCE_DEADLINE_FLOOR);
+	if (!unanswered(txs)) {
+		/* waiting for its turn, a window or credit: no deadline runs, look again later */
+		txs->progress_at = now;
+		deadline = now + max(txs->timeout, MROCE_DEADLINE_FLOOR);
+	} else if (deadline <= now) {
+		mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_ERR_RETRY, MROCE_N_NONE);
+		return MROCE_NEVER;
+	}
+	return min(next, deadline);
+}
