@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The queue pair: qp.c creates, modifies, queries, destroys; sq.c takes requests from
- * the send ring to the engine and completes them; rq side and responder in recv.c and
- * responder.c; ud.c datagrams and the GSI; flush.c the error state.
+ * The queue pair: qp.c creates and destroys it and takes doorbells; qp_state.c modifies and
+ * queries; open.c binds it to its connection; sq.c takes requests from the send ring to the engine,
+ * wqe.c reads and checks one, progress.c completes them; build.c fills packets; recv.c places
+ * what arrives; responder.c is the cursor; flush.c the error state; ud.c datagrams and the GSI.
+ *
+ * qp->lock is taken with bottom halves off; order qp->lock > half->lock > cq->lock, and
+ * nothing is sent, copied from or to packets of a connection, or told to a program under it.
  */
 #ifndef MROCE_VERBS_QP_H
 #define MROCE_VERBS_QP_H
@@ -10,12 +14,20 @@
 #include "verbs.h"
 #include "../conn/conn.h"
 
+#define MROCE_SEND_REG_MR	32	/* struct mroce_send.opcode beyond enum mroce_wqe_opcode */
+#define MROCE_GSI_QPN		1
+#define MROCE_GRH_BYTES		40
+#define MROCE_SRQ_AHEAD		64	/* messages that a stream binds ahead in an SRQ, at most (rule 10) */
+
 /**
  * struct mroce_send - a send request, read once from its ring and kept until its completion
  * @wr_id, @opcode (enum mroce_wqe_opcode or MROCE_SEND_REG_MR), @flags (MROCE_WQE_*): the program's
  * @msn: of its message, if it is one
+ * @answer: READ and atomics: message number of the response that may answer it
  * @wire: it is a message (else local: LOCAL_INV, REG_MR, done at once, completed in its turn)
- * @status: of a local one
+ * @complete: only its turn is missing
+ * @status: IB_WC_*, of a request that is not a message
+ * @reason: behind @status
  * @length: of its data
  * @sge, @inline_data: as posted
  */
@@ -23,9 +35,10 @@ struct mroce_send {
 	u64 wr_id;
 	u8 opcode, flags;
 	u8 num_sge;
-	bool wire;
+	bool wire, complete;
 	u8 status;
-	u32 msn;
+	u16 reason;
+	u32 msn, answer;
 	u32 length;
 	u32 imm;
 	u64 remote_addr;
@@ -44,58 +57,136 @@ struct mroce_send {
 
 /**
  * struct mroce_sq - the send queue
- * @ring: shared with the program (struct mroce_sq_wqe slots), or the module's own
+ * @ring: shared with the program (struct mroce_sq_wqe slots); kernel users have none and fill @sends themselves
  * @post_lock: irqsave; producers of kernel users
+ * @posted: kernel users: requests in @sends, those not yet fetched included
  * @fetched: requests taken from the ring; @done: completed (published as the ring's consumer)
  * @sends: kernel copies, slot = number & (entries - 1), @send_size bytes each
  * @run: takes requests to the engine for kernel users (rule 38)
+ * @kicks: MROCE_DOORBELL_* that @run has to look at
+ * @stopped: a request failed; nothing behind it is fetched
+ * @waiting: the next request waits for earlier ones
  */
 struct mroce_sq {
 	struct mroce_kring ring;
 	spinlock_t post_lock;
+	u32 posted;
 	u32 fetched, done;
-	u32 entries, max_sge, max_inline, send_size;
+	u32 entries, max_wr, max_sge, max_inline, send_size;
 	void *sends;
 	struct tasklet_struct run;
-	bool sig_all;
+	unsigned long kicks;
+	bool sig_all, stopped, waiting;
+};
+
+/* what the device's tables hold: outlives the queue pair by an RCU grace period, so that a lookup can fail */
+struct mroce_qp_handle {
+	refcount_t refs;
+	struct mroce_qp *qp;
+	struct rcu_head rcu;
+};
+
+/* operands of an atomic that waits for the cursor; under the receiving half's lock */
+struct mroce_operand {
+	bool used;
+	u32 msn;
+	u64 compare_add, swap;
+};
+
+/**
+ * struct mroce_bound - buffers of an SRQ that are bound to receive numbers of a stream
+ * @lock: around it; outside the half's lock, inside none
+ * @next: receive number to be bound next; those in [@done, @next) have one
+ * @recvs: MROCE_SRQ_AHEAD slots of @size bytes
+ * @ahead: at most so many at once
+ */
+struct mroce_bound {
+	spinlock_t lock;
+	u32 next, done;
+	u32 ahead, size;
+	void *recvs;
+};
+
+/* the refusal that will end the queue pair when the cursor comes to it; under the receiving half's lock */
+struct mroce_rx_error {
+	bool set;
+	u8 status;		/* IB_WC_* of the receive request that is at fault; success: none is */
+	u8 nack;
+	u16 reason;
+	u32 msn, rsn;
+};
+
+/* asynchronous events that wait for the work item: bits of @events */
+enum mroce_qp_event {
+	MROCE_QPE_FATAL, MROCE_QPE_ACCESS, MROCE_QPE_REQUEST, MROCE_QPE_EST,
+	MROCE_QPE_DRAINED, MROCE_QPE_LAST_WQE, MROCE_QPE_MAX
 };
 
 /**
  * struct mroce_qp - a queue pair
- * @lock: bottom halves off; order: qp->lock > half->lock > cq->lock. State, send queue, completions of sends.
+ * @handle: its entry in the device's tables, and its references
+ * @lock: bottom halves off. State, send queue, completions of sends.
+ * @mutex: modify, destroy
+ * @state: IB_QPS_*
+ * @attr: as set by modify_qp
+ * @rq_base: number in the receive ring of receive number 0 of the present stream
+ * @bound: instead of @rq, with an SRQ
+ * @stream: own id, drawn at each entry into RTR; 0: none
+ * @saddr, @daddr: of the address vector
+ * @txh, @rxh: halves; @rxh is NULL until the peer is heard. Under @lock.
  * @req, @resp: sending side of the request and the response space, on @txh
  * @rreq, @rresp: receiving side of both, on @rxh
- * @stream: own id, drawn at each entry into RTR; 0: none
- * @mutex: modify, destroy
+ * @results: of atomics, by the response's message number & @resp_mask
+ * @answers: READs and atomics posted: message number of the next one's response
+ * @operands: of atomics, @attr.max_dest_rd_atomic
+ * @peer_closed: the peer's queue pair is gone or in error
+ * @error: reason of the error state
+ * @by_responder: the error state was entered for what the peer asked: its refusal is repeated until reset
+ * @quiet: error state: nothing touches buffers any more, requests may be flushed
+ * @ud_lock: UD and GSI: taking and filling of receive buffers
+ * @ud_recv: UD with an SRQ: the request being filled
  */
 struct mroce_qp {
 	struct ib_qp ib;
+	struct mroce_qp_handle *handle;
 	struct mroce_dev *dev;
-	struct mroce_pd *pd;
 	struct mroce_cq *scq, *rcq;
 	struct mroce_srq *srq;
 	spinlock_t lock;
 	struct mutex mutex;
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;
-	struct ib_qp_cap cap;
-	bool user;
+	bool user, holds_module;
 
 	struct mroce_sq sq;
 	struct mroce_rq rq;
+	u32 rq_base;
+	struct mroce_bound bound;
+	struct mroce_srq_waiter waiter;
 
 	u32 stream;
+	struct in6_addr saddr, daddr;
 	struct mroce_txhalf *txh;
 	struct mroce_rxhalf *rxh;
 	struct mroce_txs req, resp;
 	struct mroce_rxs rreq, rresp;
 	struct mroce_msg *req_msg, *resp_msg;
+	u64 *results;
+	u32 resp_mask;
+	u32 answers;
+	struct mroce_operand *operands;
+	struct mroce_rx_error rx_error;
 
-	struct list_head cq_node[2];
-	refcount_t refs;
+	bool peer_closed, by_responder, quiet, sqd_told;
+	enum mroce_reason error;
+
+	spinlock_t ud_lock;
+	struct mroce_recv *ud_recv;
+
 	struct completion unused;
 	struct work_struct flush;
-	struct rcu_head rcu;
+	struct work_struct event;
+	unsigned long events;
 };
 
 static inline struct mroce_qp *to_mqp(struct ib_qp *ib) { return container_of(ib, struct mroce_qp, ib); }
@@ -104,5 +195,81 @@ static inline struct mroce_send *mroce_sq_send(const struct mroce_sq *sq, u32 in
 {
 	return sq->sends + (size_t)(index & (sq->entries - 1)) * sq->send_size;
 }
+
+static inline struct mroce_qp *mroce_qp_of(struct mroce_txs *txs)
+{
+	return txs->response ? container_of(txs, struct mroce_qp, resp) : container_of(txs, struct mroce_qp, req);
+}
+
+/* RC: the states in which packets of the peer are taken */
+static inline bool mroce_qp_receives(const struct mroce_qp *qp)
+{
+	return qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD;
+}
+
+static inline bool mroce_qp_is_ud(const struct mroce_qp *qp)
+{
+	return qp->ib.qp_type != IB_QPT_RC;
+}
+
+/* qp.c */
+void mroce_qp_hold(struct mroce_qp *qp);
+/* Takes posted requests to the engine and transmits; completes flushed ones. Process context or softirq, no lock held. */
+void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells);
+/* The same soon, from the tasklet. Any context. */
+void mroce_qp_kick(struct mroce_qp *qp, unsigned int doorbells);
+/* queue pair of a stream, whatever its state; to be called under RCU */
+struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id, bool response);
+
+/* qp_state.c */
+int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init_attr);
+
+/* open.c: connection of an RC queue pair. mutex is held. */
+int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr);	/* to RTR; may sleep */
+void mroce_qp_start(struct mroce_qp *qp);					/* to RTS */
+/* Ends it: nothing of the engine refers to the queue pair afterwards. Sleeps until copies have ended. */
+void mroce_qp_disconnect(struct mroce_qp *qp);
+/* Is @h the receiving half that the peer of @qp sends on? Attaches the response space where that is the first sign of it. */
+bool mroce_qp_on_half(struct mroce_qp *qp, struct mroce_rxhalf *h);
+/* Receive buffers may have been posted: tells a sender that waits. No lock held. */
+void mroce_qp_credit(struct mroce_qp *qp);
+u32 mroce_qp_rq_limit(struct mroce_qp *qp);
+
+/* wqe.c: one request into its slot of @sends; false: it is malformed, and its status says how. qp->lock is held. */
+bool mroce_wqe_fetch(struct mroce_qp *qp, const struct mroce_sq_wqe *wqe, struct mroce_send *s);
+bool mroce_send_check(struct mroce_qp *qp, struct mroce_send *s);
+int mroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+u8 mroce_wc_opcode(u8 opcode);	/* IB_WC_* of a struct mroce_send.opcode */
+
+/* sq.c: at most @budget requests from the ring to the engine; the number taken. qp->lock is held. */
+unsigned int mroce_sq_fetch(struct mroce_qp *qp, unsigned int budget);
+u32 mroce_sq_posted(struct mroce_qp *qp);
+
+/* progress.c; qp->lock is held */
+void mroce_sq_retire(struct mroce_qp *qp);
+void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status, enum mroce_reason reason);
+
+/* responder.c; bottom halves off */
+void mroce_qp_cursor(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs);
+bool mroce_qp_allows(const struct mroce_qp *qp, u8 opcode);
+struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn);
+void mroce_rq_cqe(struct mroce_qp *qp, u64 wr_id, const struct mroce_cqe *from, bool solicited);
+
+/* flush.c */
+int mroce_qp_flush_init(void);
+void mroce_qp_flush_exit(void);
+/* To the error state; -EINVAL if there is none to leave. @locked: qp->lock is held. */
+void mroce_qp_error(struct mroce_qp *qp, enum mroce_reason reason, bool locked);
+void mroce_qp_raise(struct mroce_qp *qp, enum mroce_qp_event event);
+void mroce_qp_flush_work(struct work_struct *work);
+void mroce_qp_event_work(struct work_struct *work);
+void mroce_qp_flush_soon(struct mroce_qp *qp);
+/* no copy of the peer's packets runs and none begins; the engine's streams are stopped. Sleeps. */
+void mroce_qp_quiesce(struct mroce_qp *qp, bool all);
+
+/* ud.c */
+unsigned int mroce_ud_run(struct mroce_qp *qp, unsigned int budget);
+u32 mroce_ud_max(const struct mroce_qp *qp);
 
 #endif
