@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The suites of this module. Those of the engine run in userspace as well.
+ */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include "suites.h"
+
+kunit_test_suites(&mroce_sim_suite);
+
+MODULE_DESCRIPTION("Tests of the MetaRoCE protocol engine");
+MODULE_LICENSE("GPL");
