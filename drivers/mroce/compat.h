@@ -18,22 +18,22 @@
 #include <net/udp_tunnel.h>
 
 /*
- * setup_udp_tunnel_sock() and udp_tunnel_sock_release() take a struct socket, since 7.0 a
+ * setup_udp_tunnel_sock() and udp_tunnel_sock_release() take a struct socket, since 7.x a
  * struct sock. The untaken branch of either choice is not evaluated, but must have a type.
  */
 #define mroce_takes_sk(fn, ...) \
-	__builtin_types_compatible_p(typeof(&(fn)), void (*)(__VA_ARGS__))
+	__builtin_types_compatible_p(typeof(&fn), void (*)(__VA_ARGS__))
 
-#define mroce_setup_tunnel_sock(net, sock, cfg) \
-	setup_udp_tunnel_sock(net, \
+#define mroce_setup_tunnel_sock(_net, _sock, _cfg) \
+	setup_udp_tunnel_sock(_net, \
 		__builtin_choose_expr(mroce_takes_sk(setup_udp_tunnel_sock, struct net *, struct sock *, \
 						     struct udp_tunnel_sock_cfg *), \
-				      (sock)->sk, (sock)), cfg)
+				      (_sock)->sk, (_sock)), _cfg)
 
-#define mroce_release_tunnel_sock(sock) \
+#define mroce_release_tunnel_sock(_sock) \
 	udp_tunnel_sock_release( \
 		__builtin_choose_expr(mroce_takes_sk(udp_tunnel_sock_release, struct sock *), \
-				      (sock)->sk, (sock)))
+				      (_sock)->sk, (_sock)))
 
 /*
  * encap_err_rcv() was given the offset of the quoted UDP header before it was given what
@@ -59,7 +59,7 @@ static __maybe_unused void name##_payload(struct sock *sk, struct sk_buff *skb, 
 /* IPv4 has had a limit of its own since IPv6 may exceed 64 KiB (BIG TCP for IPv4, 6.3) */
 static inline unsigned int mroce_gso_max_size(const struct net_device *dev, bool v4)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#ifdef MROCE_HAVE_GSO_IPV4_MAX_SIZE
 	if (v4)
 		return READ_ONCE(dev->gso_ipv4_max_size);
 #endif

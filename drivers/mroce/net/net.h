@@ -33,7 +33,7 @@ struct mroce_flow {
 	int ifindex;
 	struct dst_entry *dst;
 	u32 cookie;
-	spinlock_t lock;
+	spinlock_t lock; /* @dst and @cookie */
 };
 
 void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr, const struct in6_addr *daddr,
@@ -43,10 +43,14 @@ void mroce_flow_drop(struct mroce_flow *flow);
 
 /**
  * mroce_flow_mtu() - largest IP packet that the path passes now, bytes
- * Looks the route up if there is none. Negative errno: no route. Any context but hard interrupts.
+ * Looks the route up if there is none. Negative errno: no route; -EAGAIN if a look-up is needed and interrupts
+ * are off. Any context but hard interrupts.
  */
 int mroce_flow_mtu(struct mroce_sock *sock, struct mroce_flow *flow);
-/* payload of one data packet for this IP MTU: 61,440 at most; multiples of 4,096 from there up, of 16 below; 0 if below 1,024 */
+/*
+ * Payload of one data packet for this IP MTU: 61,440 at most; multiples of 4,096 from there up, of 16 below;
+ * 0 if below 1,024.
+ */
 u16 mroce_payload_of_mtu(unsigned int mtu);
 
 /**
@@ -114,10 +118,11 @@ struct mroce_arrival {
  * port; skb->data is the transport header, skb->len ends with the payload. @gso_size is the payload
  * of each packet of a train, 0 for a single packet. Consumes @skb.
  */
-void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from, unsigned int gso_size);
+void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from,
+		   unsigned int gso_size);
 /*
- * An ICMP error whose quotation starts with our headers: @hdr holds @len bytes of the transport header that we sent to @daddr.
- * @mtu is non-zero for "too big". May be forged: see rule 23.
+ * An ICMP error whose quotation starts with our headers: @hdr holds @len bytes of the transport header that we sent
+ * to @daddr (routers may quote none of it). @mtu is non-zero for "too big". May be forged: see rule 23.
  */
 void mroce_receive_error(struct mroce_sock *sock, const struct in6_addr *daddr, __be16 sport,
 			 const void *hdr, unsigned int len, unsigned int mtu);

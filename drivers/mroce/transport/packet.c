@@ -247,8 +247,8 @@ size_t mroce_build_ack(void *p, const struct mroce_ack *a)
 int mroce_parse_control(const void *p, size_t len, struct mroce_control *c)
 {
 	const struct mroce_wire_control *w = p;
-	bool probe;
 	int err;
+	u8 type;
 
 	err = parse_as(p, len, sizeof(*w), MROCE_T_CONTROL, MROCE_T_PROBE, &c->base);
 	if (err)
@@ -262,10 +262,8 @@ int mroce_parse_control(const void *p, size_t len, struct mroce_control *c)
 
 	if (c->op < MROCE_C_CLOSE || c->op > MROCE_C_PROBE)
 		return -EOPNOTSUPP;
-	probe = c->op == MROCE_C_PROBE;
-	if (probe != (c->base.type == MROCE_T_PROBE))
-		return -EBADMSG;
-	return 0;
+	type = c->op == MROCE_C_PROBE ? MROCE_T_PROBE : MROCE_T_CONTROL;
+	return c->base.type == type ? 0 : -EBADMSG;
 }
 
 size_t mroce_build_control(void *p, const struct mroce_control *c)

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flows: where the packets of one path go. A flow caches its route under its own
+ * spinlock, which is held only to take or replace the pointer; looking a route up
+ * happens outside of it, so two that find none look it up twice and one wins.
+ * Sizes that depend on the route (MTU, payload, train) are here too.
+ */
+#include <linux/inetdevice.h>
+#include <net/addrconf.h>
+#include <net/ip6_route.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+
+#include "internal.h"
+
+void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr, const struct in6_addr *daddr,
+		     __be16 sport, int ifindex)
+{
+	memset(flow, 0, sizeof(*flow));
+	flow->saddr = *saddr;
+	flow->daddr = *daddr;
+	flow->sport = sport;
+	flow->ifindex = ifindex;
+	spin_lock_init(&flow->lock);
+}
+
+static void flow_set(struct mroce_flow *flow, struct dst_entry *dst, u32 cookie)
+{
+	struct dst_entry *old;
+	unsigned long flags;
+
+	spin_lock_irqsave(&flow->lock, flags);
+	old = flow->dst;
+	flow->dst = dst;
+	flow->cookie = cookie;
+	spin_unlock_irqrestore(&flow->lock, flags);
+	dst_release(old);
+}
+
+void mroce_flow_drop(struct mroce_flow *flow)
+{
+	flow_set(flow, NULL, 0);
+}
+
+/* the cached route with a reference of its own; NULL if there is none or it is out of date */
+static struct dst_entry *flow_cached(struct mroce_flow *flow)
+{
+	struct dst_entry *dst;
+	unsigned long flags;
+
+	spin_lock_irqsave(&flow->lock, flags);
+	dst = flow->dst;
+	if (dst)
+		dst = dst_check(dst, flow->cookie);
+	if (dst)
+		dst_hold(dst);
+	spin_unlock_irqrestore(&flow->lock, flags);
+	return dst;
+}
+
+/*
+ * A plane's packets leave by its netdev, whatever the routing table prefers. This host's own addresses are
+ * reached over lo, whichever netdev holds them: a lookup that insists on another would not find them.
+ */
+static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_flow *flow, __be16 dport)
+{
+	struct flowi4 fl = {
+		.daddr = flow->daddr.s6_addr32[3],
+		.saddr = flow->saddr.s6_addr32[3],
+		.flowi4_oif = flow->ifindex,
+		.flowi4_proto = IPPROTO_UDP,
+		.fl4_sport = flow->sport,
+		.fl4_dport = dport,
+	};
+	struct rtable *rt;
+
+	if (inet_addr_type(net, fl.daddr) == RTN_LOCAL)
+		fl.flowi4_oif = 0;
+	rt = ip_route_output_flow(net, &fl, sk);
+	if (IS_ERR(rt))
+		return ERR_CAST(rt);
+	if (rt->rt_flags & RTCF_BROADCAST) {
+		ip_rt_put(rt);
+		return ERR_PTR(-ENETUNREACH);
+	}
+	return &rt->dst;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_flow *flow, __be16 dport,
+				u32 *cookie)
+{
+	struct flowi6 fl = {
+		.daddr = flow->daddr,
+		.saddr = flow->saddr,
+		.flowi6_oif = flow->ifindex,
+		.flowi6_proto = IPPROTO_UDP,
+		.fl6_sport = flow->sport,
+		.fl6_dport = dport,
+	};
+	struct dst_entry *dst;
+
+	/* a link-local address means nothing without its link, and its route names it */
+	if (!(ipv6_addr_type(&flow->daddr) & IPV6_ADDR_LINKLOCAL) && ipv6_chk_addr(net, &flow->daddr, NULL, 0))
+		fl.flowi6_oif = 0;
+	dst = ip6_dst_lookup_flow(net, sk, &fl, NULL);
+	if (!IS_ERR(dst))
+		*cookie = rt6_get_cookie(container_of(dst, struct rt6_info, dst));
+	return dst;
+}
+#else
+static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_flow *flow, __be16 dport,
+				u32 *cookie)
+{
+	return ERR_PTR(-ENETUNREACH);
+}
+#endif
+
+struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flow)
+{
+	bool v4 = mroce_addr_v4(&flow->daddr);
+	struct dst_entry *dst;
+	struct sock *sk;
+	u32 cookie = 0;
+
+	/* without its socket the namespace may be gone too */
+	sk = mroce_sock_sk(sock, v4);
+	if (!sk)
+		return ERR_PTR(-ENETUNREACH);
+	dst = flow_cached(flow);
+	if (dst)
+		return dst;
+
+	/* the tables are locked with bottom halves off, and enabling these again needs interrupts */
+	if (irqs_disabled())
+		return ERR_PTR(-EAGAIN);
+	dst = v4 ? route4(sock->net, sk, flow, sock->port) : route6(sock->net, sk, flow, sock->port, &cookie);
+	if (IS_ERR(dst))
+		return PTR_ERR(dst) == -EHOSTUNREACH ? dst : ERR_PTR(-ENETUNREACH);
+	dst_hold(dst);
+	flow_set(flow, dst, cookie);
+	return dst;
+}
+
+/* lo's MTU is above what an IP packet can hold, and that is what we are told of it; callers bound packets anyway */
+unsigned int mroce_dst_mtu(const struct dst_entry *dst)
+{
+	const struct net_device *dev = READ_ONCE(dst->dev);
+
+	return dev->flags & IFF_LOOPBACK ? READ_ONCE(dev->mtu) : dst_mtu(dst);
+}
+
+int mroce_flow_mtu(struct mroce_sock *sock, struct mroce_flow *flow)
+{
+	struct dst_entry *dst;
+	int mtu;
+
+	rcu_read_lock();
+	dst = mroce_flow_dst(sock, flow);
+	mtu = IS_ERR(dst) ? PTR_ERR(dst) : (int)mroce_dst_mtu(dst);
+	if (!IS_ERR(dst))
+		dst_release(dst);
+	rcu_read_unlock();
+	return mtu;
+}
+
+#define PAYLOAD_MIN	1024
+#define PAYLOAD_MAX	61440
+#define PAYLOAD_STEP	4096
+
+/* IPv6's header is assumed for both families, or two planes of one MTU would differ */
+u16 mroce_payload_of_mtu(unsigned int mtu)
+{
+	const unsigned int headers = MROCE_LOWER_HEADERS + MROCE_TRAIN_HEADER;
+	unsigned int room;
+
+	if (mtu < headers + PAYLOAD_MIN)
+		return 0;
+	room = min_t(unsigned int, mtu - headers, PAYLOAD_MAX);
+	return round_down(room, room < PAYLOAD_STEP ? 16 : PAYLOAD_STEP);
+}
+
+unsigned int mroce_flow_train(struct mroce_sock *sock, struct mroce_flow *flow, unsigned int psize)
+{
+	unsigned int headers, room, packets;
+	const struct net_device *dev;
+	struct dst_entry *dst;
+
+	if (!psize)
+		return 0;
+	rcu_read_lock();
+	dst = mroce_flow_dst(sock, flow);
+	if (IS_ERR(dst)) {
+		rcu_read_unlock();
+		return psize;
+	}
+	dev = READ_ONCE(dst->dev);
+	packets = 1;
+	/* lo would only cut a train, in software and with sums: packets that fill its MTU need neither */
+	if (!(dev->flags & IFF_LOOPBACK)) {
+		/* the core compares the whole frame, VLAN tags included, and wants it to be below the limit */
+		headers = MROCE_LOWER_HEADERS + MROCE_TRAIN_HEADER + LL_RESERVED_SPACE(dev) + dst->header_len;
+		room = min(mroce_gso_max_size(dev, mroce_addr_v4(&flow->daddr)), MROCE_IP_MAX);
+		if (room > headers)
+			packets = (room - headers) / psize;
+		/* unaligned, a train touches one page more than it fills */
+		packets = min3(packets, (unsigned int)((MAX_SKB_FRAGS - 1) * PAGE_SIZE / psize),
+			       READ_ONCE(dev->gso_max_segs));
+		packets = clamp_t(unsigned int, packets, 1, MROCE_TRAIN_MAX);
+	}
+	dst_release(dst);
+	rcu_read_unlock();
+	return packets * psize;
+}
