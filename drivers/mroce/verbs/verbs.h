@@ -7,6 +7,9 @@
 #ifndef MROCE_VERBS_VERBS_H
 #define MROCE_VERBS_VERBS_H
 
+#include <linux/interrupt.h>
+#include <rdma/uverbs_ioctl.h>
+
 #include "../mroce.h"
 
 /* ---- rings (verbs/ring.c): memory shared with a program, or the module's own for kernel users ---- */
@@ -50,30 +53,38 @@ static inline struct mroce_pd *to_mpd(struct ib_pd *ib) { return container_of(ib
 
 /* ---- memory regions (verbs/mr.c, verbs/access.c) ---- */
 
-enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_VALID, MROCE_MR_DEAD };
+/* FREE: a fast-register region that is invalid; BUSY: its fields change; DEAD: being deregistered */
+enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_BUSY, MROCE_MR_VALID, MROCE_MR_DEAD };
 
 /**
  * struct mroce_mr - a region
+ * @pd: domain
  * @key: current lkey and rkey: index << 8 and the low byte that changes
  * @access: IB_ACCESS_*
+ * @state: enum mroce_mr_state
+ * @dma: all of kernel memory, addresses are its own
+ * @fast: for fast registration; others cannot be invalidated
  * @iova: address of the first byte as the program names it
  * @length: bytes
- * @pages: page of each PAGE_SIZE step from @offset on; NULL for DMA regions (kernel addresses are their own)
- * @offset: of @iova in the first page
+ * @base: kernel address of each step of 1 << @shift bytes, the first @offset bytes before @iova; NULL if @dma
+ * @npages: steps in use, of @max_pages
+ * @umem: the program's memory, pinned
  * @refs: 1 while registered, 1 a copy in progress; held only with bottom halves off (rule 9)
  */
 struct mroce_mr {
 	struct ib_mr ib;
 	struct mroce_dev *dev;
+	struct ib_pd *pd;
 	struct rcu_head rcu;
 	u32 key;
 	int access;
-	enum mroce_mr_state state;
-	bool dma;
+	int state;
+	bool dma, fast;
+	u8 shift;
 	u64 iova, length;
 	u32 offset;
 	u32 npages, max_pages;
-	struct page **pages;
+	void **base;
 	struct ib_umem *umem;
 	refcount_t refs;
 	struct completion unused;
@@ -115,7 +126,8 @@ enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u
 u64 mroce_sge_total(const struct mroce_sge *sge, unsigned int n);
 /*
  * Message bytes [offset, offset + len) of an SGE list, region by region: from an skb into them (@access
- * IB_ACCESS_LOCAL_WRITE), or as fragments. Looks each key up. Reason NONE, or why not; *@done bytes were moved.
+ * IB_ACCESS_LOCAL_WRITE), or as fragments. Looks each key up. Reason NONE, or why not. mroce_sge_to_skb(): *@done bytes were appended; fewer
+ * than @len without a reason: the skb takes no more (mroce_packet_add()).
  */
 enum mroce_reason mroce_sge_from_skb(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
 				     u64 offset, const struct sk_buff *skb, unsigned int skb_off, unsigned int len, bool last);
@@ -137,9 +149,10 @@ struct mroce_cq {
 	u32 producer;			/* the module's own copy */
 	u8 armed;			/* IB_CQ_SOLICITED, IB_CQ_NEXT_COMP or 0 */
 	bool overflow;
-	bool dying;
 	struct tasklet_struct notifier;	/* the only caller of comp_handler (rule 39) */
-	struct list_head qps;		/* queue pairs to put in error on overflow; under dev's qp list lock */
+	struct work_struct error_work;	/* after an overflow */
+	struct mutex resize;
+	struct list_head qps;		/* queue pairs to put in error on overflow; under dev->cq_qps_lock */
 };
 
 static inline struct mroce_cq *to_mcq(struct ib_cq *ib) { return container_of(ib, struct mroce_cq, ib); }
@@ -161,15 +174,17 @@ struct mroce_recv {
  * struct mroce_rq - a receive queue
  * @ring: of struct mroce_rq_wqe slots
  * @lock: irqsave
- * @fetched: requests read from the ring so far
+ * @base: ring index of receive number 0
+ * @fetched: requests read from the ring so far; of an SRQ, taken (published as the ring's consumer)
  * @done: requests completed so far (queue pairs; published as the ring's consumer)
+ * @flags: MROCE_RING_* as the ring last got them from us
  * @recvs: @entries kernel copies of @recv_size bytes, slot = number & (entries - 1) (queue pairs only)
  * @max_sge: at most in a request
  */
 struct mroce_rq {
 	struct mroce_kring ring;
 	spinlock_t lock;
-	u32 fetched, done;
+	u32 base, fetched, done, flags;
 	u32 entries, max_sge, recv_size;
 	void *recvs;
 };
@@ -179,13 +194,23 @@ void mroce_rq_free(struct mroce_rq *rq);
 int mroce_rq_post(struct mroce_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);	/* kernel users */
 /* receive numbers below the returned one have a buffer: what the program has posted, bounded */
 u32 mroce_rq_limit(struct mroce_rq *rq);
-/* the request of receive number @rsn < limit; reads the ring as needed. A malformed slot gives num_sge 0 and length 0. */
+/*
+ * The request of receive number @rsn, read from the ring as needed; it stays there until mroce_rq_advance() passes it. A
+ * malformed slot gives num_sge 0 and length 0. NULL: not in [done, limit).
+ */
 struct mroce_recv *mroce_rq_recv(struct mroce_rq *rq, u32 rsn);
 /* requests below @rsn are complete */
 void mroce_rq_advance(struct mroce_rq *rq, u32 rsn);
 /* a sender waits: ask the program for a doorbell, then look again. True if there is a buffer for @rsn after all. */
 bool mroce_rq_want_doorbell(struct mroce_rq *rq, u32 rsn);
 void mroce_rq_doorbell_seen(struct mroce_rq *rq);
+/* after a kernel user's post: a sender waits, so what a doorbell does is to be done */
+bool mroce_rq_doorbell_wanted(const struct mroce_rq *rq);
+/* the queue pair goes to RESET: what is queued is discarded, receive numbers start at 0 again */
+void mroce_rq_reset(struct mroce_rq *rq);
+/* for SRQs, under rq->lock where it says so: one slot by ring index, read once and checked (lock); the flag alone */
+void mroce_rq_fetch(const struct mroce_rq *rq, u32 index, struct mroce_recv *recv);
+void mroce_rq_ask_doorbell(struct mroce_rq *rq);
 
 /* ---- shared receive queues (verbs/srq.c) ---- */
 
@@ -198,7 +223,9 @@ struct mroce_srq {
 	struct completion unused;
 	spinlock_t waiters_lock;
 	struct list_head waiters;	/* struct mroce_srq_waiter: streams refused for want of a buffer, woken by a post */
-	struct work_struct event_work;
+	struct list_head given;		/* struct mroce_given, @ngiven of them; under rq.lock */
+	u32 ngiven;
+	struct work_struct event_work, wake_work;
 };
 
 struct mroce_srq_waiter {
@@ -214,8 +241,11 @@ bool mroce_srq_take(struct mroce_srq *srq, struct mroce_recv *recv);
 void mroce_srq_give(struct mroce_srq *srq, const struct mroce_recv *recv);
 /* requests that could be taken now */
 u32 mroce_srq_avail(struct mroce_srq *srq);
+/* @w->node is initialised. A buffer that is there by now wakes it from a work item. Any context, locks may be held. */
 void mroce_srq_wait(struct mroce_srq *srq, struct mroce_srq_waiter *w);
 void mroce_srq_unwait(struct mroce_srq *srq, struct mroce_srq_waiter *w);
+/* takes the longest waiter off the list, for mroce_srq_wake(); NULL */
+struct mroce_srq_waiter *mroce_srq_next_waiter(struct mroce_srq *srq);
 struct mroce_srq *mroce_srq_hold(struct mroce_srq *srq);
 void mroce_srq_put(struct mroce_srq *srq);
 

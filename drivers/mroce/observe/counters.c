@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counting, and the names of what is counted. A counter is a 64-bit word a processor,
+ * added to without a lock; a sum is right to within what is being added meanwhile.
+ * Any context.
+ */
+#include "../mroce.h"
+#include "trace.h"
+
+const char *const mroce_counter_names[MROCE_CNT_MAX] = {
+#define X(sym, name, text) [MROCE_REASON_##sym] = name,
+	MROCE_REASONS(X)
+#undef X
+#define X(sym, name, text) [MROCE_CNT_##sym] = name,
+	MROCE_COUNTERS(X)
+#undef X
+};
+
+const char *const mroce_reason_names[MROCE_REASON_MAX] = {
+#define X(sym, name, text) [MROCE_REASON_##sym] = name,
+	MROCE_REASONS(X)
+#undef X
+};
+
+void mroce_count(struct mroce_dev *dev, enum mroce_counter c, u64 n)
+{
+	this_cpu_add(dev->counters->v[c], n);
+}
+
+void mroce_drop(struct mroce_dev *dev, enum mroce_reason reason)
+{
+	if (dev)
+		this_cpu_inc(dev->counters->v[reason]);
+	trace_mroce_drop(dev ? dev_name(&dev->ib.dev) : "-", reason);
+}
+
+u64 mroce_counter_sum(struct mroce_dev *dev, unsigned int index)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)->v[index]);
+	return sum;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: appending from any context, polling for kernel users (programs
+ * poll the mapped ring), notification, resizing with what is in it, and overflow.
+ * cq->lock, taken with interrupts off, is the innermost of all; no handler is called under
+ * it: completion handlers run in the CQ's tasklet, never two of one CQ at once (rule 39),
+ * the error event in a work item.
+ */
+#include <linux/ktime.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "objects.h"
+#include "qp.h"
+
+/* ---- handlers ---- */
+
+static void cq_notify(struct tasklet_struct *t)
+{
+	struct mroce_cq *cq = from_tasklet(cq, t, notifier);
+
+	mroce_count(to_mdev(cq->ib.device), MROCE_CNT_CQ_NOTIFIED, 1);
+	if (cq->ib.comp_handler)
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+/* After an overflow. The event comes first: it says why the queue pairs are in error. */
+static void cq_error(struct work_struct *work)
+{
+	struct mroce_cq *cq = container_of(work, struct mroce_cq, error_work);
+	struct ib_event event = {
+		.device = cq->ib.device,
+		.element.cq = &cq->ib,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ib.event_handler)
+		cq->ib.event_handler(&event, cq->ib.cq_context);
+	mroce_qps_error(to_mdev(cq->ib.device), cq, MROCE_REASON_ERR_CQ);
+}
+
+/* ---- appending ---- */
+
+static bool wakes(const struct mroce_cq *cq, const struct mroce_cqe *cqe, bool solicited)
+{
+	return cq->armed == IB_CQ_NEXT_COMP ||
+	       (cq->armed == IB_CQ_SOLICITED && (solicited || cqe->status != IB_WC_SUCCESS));
+}
+
+/* Nothing is appended any more, so that what the program polls has no hole. */
+static void overrun(struct mroce_cq *cq)
+{
+	struct mroce_ring *head = cq->ring.head;
+
+	if (cq->overflow)
+		return;
+	cq->overflow = true;
+	smp_store_release(&head->flags, MROCE_RING_OVERFLOW);
+	queue_work(mroce_wq, &cq->error_work);
+}
+
+int mroce_cq_add(struct mroce_cq *cq, const struct mroce_cqe *cqe, bool solicited)
+{
+	struct mroce_cqe *slot;
+	bool wake = false;
+	unsigned long flags;
+	u32 used;
+	int err = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	/* a program that writes nonsense here overruns its own CQ */
+	used = cq->producer - smp_load_acquire(&cq->ring.head->consumer);
+	if (unlikely(used >= cq->ring.entries || cq->overflow)) {
+		overrun(cq);
+		err = -ENOSPC;
+		goto unlock;
+	}
+
+	slot = mroce_kring_slot(&cq->ring, cq->producer);
+	*slot = *cqe;
+	/* kernel users have no use for it */
+	if (cq->ring.user)
+		slot->timestamp = ktime_get_raw_fast_ns();
+	if (solicited)
+		slot->flags |= MROCE_CQE_SOLICITED;
+	cq->producer++;
+	smp_store_release(&cq->ring.head->producer, cq->producer);
+
+	wake = cq->armed && wakes(cq, cqe, solicited);
+	if (wake)
+		cq->armed = 0;
+unlock:
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	if (wake)
+		tasklet_schedule(&cq->notifier);
+	return err;
+}
+
+/* ---- polling, for kernel users ---- */
+
+/* False: its queue pair is gone, and with it whoever could want it. */
+static bool fill_wc(struct mroce_dev *dev, const struct mroce_cqe *cqe, struct ib_wc *wc)
+{
+	struct mroce_qp *qp;
+
+	rcu_read_lock();
+	qp = xa_load(&dev->qp_xa, cqe->qpn);
+	rcu_read_unlock();
+	if (!qp)
+		return false;
+
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = cqe->wr_id;
+	wc->status = cqe->status;
+	wc->opcode = cqe->opcode;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->qp = &qp->ib;
+	wc->src_qp = cqe->src_qp;
+	wc->port_num = 1;
+	if (cqe->flags & MROCE_CQE_GRH)
+		wc->wc_flags |= IB_WC_GRH;
+	if (cqe->flags & MROCE_CQE_IMM) {
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = (__force __be32)cqe->imm;
+	} else if (cqe->flags & MROCE_CQE_INV) {
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->imm;
+	}
+	return true;
+}
+
+int mroce_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
+{
+	struct mroce_dev *dev = to_mdev(ib->device);
+	struct mroce_cq *cq = to_mcq(ib);
+	struct mroce_ring *head;
+	unsigned long flags;
+	u32 consumer;
+	int n = 0;
+
+	/* the program's own: its consumer index is not ours to move */
+	if (cq->ring.user)
+		return -EINVAL;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	head = cq->ring.head;
+	for (consumer = head->consumer; n < num && consumer != cq->producer; consumer++)
+		if (fill_wc(dev, mroce_kring_slot(&cq->ring, consumer), wc + n))
+			n++;
+	head->consumer = consumer;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+int mroce_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags notify)
+{
+	struct mroce_cq *cq = to_mcq(ib);
+	unsigned long flags;
+	int missed = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	/* the wider of what was asked for and not delivered yet */
+	if (cq->armed != IB_CQ_NEXT_COMP)
+		cq->armed = notify & IB_CQ_SOLICITED_MASK;
+	if (notify & IB_CQ_REPORT_MISSED_EVENTS)
+		missed = cq->producer != READ_ONCE(cq->ring.head->consumer);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return missed;
+}
+
+/* ---- creation, resizing, destruction ---- */
+
+int mroce_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = udata ? mroce_udata_ucontext(udata) : NULL;
+	struct mroce_dev *dev = to_mdev(ib->device);
+	struct mroce_create_cq_resp resp = {};
+	struct mroce_cq *cq = to_mcq(ib);
+	int err;
+
+	/* every completion has its timestamp; an overrun is never ignored */
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > MROCE_MAX_CQE)
+		return -EINVAL;
+	if (!mroce_take(&dev->cqs, MROCE_MAX_CQ))
+		return -ENOMEM;
+
+	err = mroce_kring_alloc(&cq->ring, uctx, roundup_pow_of_two(attr->cqe),
+				sizeof(struct mroce_cqe), &resp.cq);
+	if (err)
+		goto give;
+
+	if (udata) {
+		err = mroce_respond(udata, &resp, sizeof(resp));
+		if (err)
+			goto free_ring;
+	}
+
+	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize);
+	tasklet_setup(&cq->notifier, cq_notify);
+	INIT_WORK(&cq->error_work, cq_error);
+	INIT_LIST_HEAD(&cq->qps);
+	cq->ib.cqe = cq->ring.entries;
+	return 0;
+
+free_ring:
+	mroce_kring_free(&cq->ring);
+give:
+	atomic_dec(&dev->cqs);
+	return err;
+}
+
+int mroce_create_cq_attrs(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+			  struct uverbs_attr_bundle *attrs)
+{
+	return mroce_create_cq(ib, attr, attrs ? &attrs->driver_udata : NULL);
+}
+
+/* Moves what is not polled, at its old indices, into the new ring; under cq->lock. */
+static int move_entries(struct mroce_cq *cq, struct mroce_kring *to)
+{
+	u32 i, consumer = smp_load_acquire(&cq->ring.head->consumer);
+
+	lockdep_assert_held(&cq->lock);
+	if (cq->producer - consumer > min(cq->ring.entries, to->entries))
+		return -EINVAL;
+
+	for (i = consumer; i != cq->producer; i++)
+		memcpy(mroce_kring_slot(to, i), mroce_kring_slot(&cq->ring, i),
+		       sizeof(struct mroce_cqe));
+	to->head->consumer = consumer;
+	to->head->producer = cq->producer;
+	to->head->flags = cq->overflow ? MROCE_RING_OVERFLOW : 0;
+	return 0;
+}
+
+int mroce_resize_cq(struct ib_cq *ib, mroce_cqe_count cqe, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = udata ? mroce_udata_ucontext(udata) : NULL;
+	struct mroce_resize_cq_resp resp = {};
+	struct mroce_cq *cq = to_mcq(ib);
+	struct mroce_kring ring = {};
+	unsigned long flags;
+	int err;
+
+	if (cqe < 1 || cqe > MROCE_MAX_CQE)
+		return -EINVAL;
+
+	mutex_lock(&cq->resize);
+	err = mroce_kring_alloc(&ring, uctx, roundup_pow_of_two(cqe), sizeof(struct mroce_cqe),
+				&resp.cq);
+	if (err)
+		goto unlock;
+	if (udata) {
+		err = mroce_respond(udata, &resp, sizeof(resp));
+		if (err)
+			goto free_ring;
+	}
+
+	spin_lock_irqsave(&cq->lock, flags);
+	err = move_entries(cq, &ring);
+	if (!err) {
+		swap(cq->ring, ring);
+		cq->ib.cqe = cq->ring.entries;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	/* the old one, or the new one that it does not fit into */
+free_ring:
+	mroce_kring_free(&ring);
+unlock:
+	mutex_unlock(&cq->resize);
+	return err;
+}
+
+/* No queue pair completes here any more: nothing is appended, and no handler is started. */
+int mroce_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct mroce_dev *dev = to_mdev(ib->device);
+	struct mroce_cq *cq = to_mcq(ib);
+	struct mroce_ring *head = cq->ring.head;
+
+	tasklet_kill(&cq->notifier);
+	cancel_work_sync(&cq->error_work);
+
+	/* if it is the device that goes, the program still reads: the last store (see the ABI) */
+	if (cq->ring.user)
+		smp_store_release(&head->flags, head->flags | MROCE_RING_GONE);
+	mroce_kring_free(&cq->ring);
+	mutex_destroy(&cq->resize);
+	atomic_dec(&dev->cqs);
+	return 0;
+}

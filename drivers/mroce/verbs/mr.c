@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions: registration, keys, and when one may be used. Registration runs in
+ * process context; lookup, fast registration and invalidation in any with bottom halves
+ * off.
+ *
+ * A copier takes a reference and then looks at the state; who invalidates changes the
+ * state and then waits for the references, so that one of the two sees the other. That
+ * wait spins: references are held over one copy, with bottom halves off, so never by
+ * something that waits for this processor (rule 9).
+ */
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rdma/ib_umem.h>
+
+#include "objects.h"
+
+#define MROCE_ACCESS_REMOTE	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_ATOMIC)
+#define MROCE_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | MROCE_ACCESS_REMOTE | \
+				 IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | \
+				 IB_ACCESS_RELAXED_ORDERING)
+#define MROCE_KEY_BITS		8
+#define MROCE_MR_LIMIT		XA_LIMIT(1, (1 << 24) - 1)
+
+/* ---- allocation ---- */
+
+static struct mroce_mr *mr_alloc(struct ib_pd *pd, int access)
+{
+	struct mroce_dev *dev = to_mdev(pd->device);
+	struct mroce_mr *mr;
+	u32 index;
+	int err;
+
+	if (!mroce_take(&dev->mrs, MROCE_MAX_MR))
+		return ERR_PTR(-ENOMEM);
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr) {
+		err = -ENOMEM;
+		goto give;
+	}
+	mr->dev = dev;
+	mr->pd = pd;
+	mr->access = access;
+	mr->shift = PAGE_SHIFT;
+	refcount_set(&mr->refs, 1);
+	init_completion(&mr->unused);
+
+	/* FREE until its creator is done */
+	err = xa_alloc_cyclic(&dev->mr_xa, &index, mr, MROCE_MR_LIMIT, &dev->mr_next, GFP_KERNEL);
+	if (err < 0)
+		goto free;
+
+	mr->key = index << MROCE_KEY_BITS | get_random_u8();
+	mr->ib.lkey = mr->key;
+	mr->ib.rkey = mr->key;
+	return mr;
+
+free:
+	kfree(mr);
+give:
+	atomic_dec(&dev->mrs);
+	return ERR_PTR(err);
+}
+
+/* Waits until nobody copies; nobody starts to. */
+static void mr_quiesce(struct mroce_mr *mr)
+{
+	/* pairs with the full barrier in mroce_mr_get() */
+	smp_mb();
+	while (refcount_read(&mr->refs) > 1)
+		cpu_relax();
+}
+
+static void mr_free(struct mroce_mr *mr)
+{
+	struct mroce_dev *dev = mr->dev;
+
+	WRITE_ONCE(mr->state, MROCE_MR_DEAD);
+	xa_erase(&dev->mr_xa, mr->key >> MROCE_KEY_BITS);
+	mroce_mr_put(mr);
+	wait_for_completion(&mr->unused);
+
+	ib_umem_release(mr->umem);
+	kvfree(mr->base);
+	kfree_rcu(mr, rcu);
+	atomic_dec(&dev->mrs);
+}
+
+static void *alloc_base(size_t npages)
+{
+	size_t size = array_size(npages, sizeof(void *));
+
+	/* of a region of a terabyte it is larger than kvmalloc() gives */
+	if (size > SZ_32K)
+		return __vmalloc(size, GFP_KERNEL_ACCOUNT);
+	return kmalloc(size, GFP_KERNEL_ACCOUNT);
+}
+
+/* ---- registration ---- */
+
+struct ib_mr *mroce_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct mroce_mr *mr = mr_alloc(pd, access);
+
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+
+	mr->dma = true;
+	mr->length = U64_MAX;
+	smp_store_release(&mr->state, MROCE_MR_VALID);
+	return &mr->ib;
+}
+
+/* The program's pages as addresses: there is no high memory on 64 bits. */
+static int map_umem(struct mroce_mr *mr)
+{
+	struct sg_page_iter iter;
+	size_t n = 0;
+
+	mr->max_pages = ib_umem_num_pages(mr->umem);
+	mr->base = alloc_base(mr->max_pages);
+	if (!mr->base)
+		return -ENOMEM;
+
+	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0) {
+		if (WARN_ON(n == mr->max_pages))
+			return -EINVAL;
+		mr->base[n++] = page_address(sg_page_iter_page(&iter));
+	}
+	if (WARN_ON(n != mr->max_pages))
+		return -EINVAL;
+	mr->npages = n;
+	mr->offset = ib_umem_offset(mr->umem);
+	return 0;
+}
+
+static int check_access(int *access)
+{
+	/* optional ones that are not known have no effect */
+	*access &= ~(IB_ACCESS_OPTIONAL & ~MROCE_ACCESS_KNOWN);
+	return *access & ~MROCE_ACCESS_KNOWN ? -EOPNOTSUPP : 0;
+}
+
+static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access)
+{
+	struct mroce_mr *mr;
+	int err;
+
+	err = check_access(&access);
+	if (err)
+		return ERR_PTR(err);
+	if (!length || length > MROCE_MAX_MR_SIZE || iova + length < iova)
+		return ERR_PTR(-EINVAL);
+
+	mr = mr_alloc(pd, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+
+	mr->umem = mroce_umem_get(pd->device, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		err = PTR_ERR(mr->umem);
+		mr->umem = NULL;
+		goto free;
+	}
+	err = map_umem(mr);
+	if (err)
+		goto free;
+
+	mr->iova = iova;
+	mr->length = length;
+	mr->ib.iova = iova;
+	mr->ib.length = length;
+	smp_store_release(&mr->state, MROCE_MR_VALID);
+	return &mr->ib;
+
+free:
+	mr_free(mr);
+	return ERR_PTR(err);
+}
+
+struct ib_mr *mroce_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+				MROCE_DMAH_ARG struct ib_udata *udata)
+{
+	if (mroce_dmah_refused())
+		return ERR_PTR(-EOPNOTSUPP);
+	return reg_user(pd, start, length, iova, access);
+}
+
+/*
+ * Rights and domain change in place, and the keys stay. Other memory, or a right to write
+ * to pages that are not pinned for it, makes a new region, of which the core then
+ * destroys the old one.
+ */
+struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length, u64 iova,
+				  int access, struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct mroce_mr *mr = to_mmr(ib);
+	int err;
+
+	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
+		return ERR_PTR(-EOPNOTSUPP);
+
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->access;
+	if (!(flags & IB_MR_REREG_PD))
+		pd = mr->pd;
+	err = check_access(&access);
+	if (err)
+		return ERR_PTR(err);
+
+	if (flags & IB_MR_REREG_TRANS)
+		return reg_user(pd, start, length, iova, access);
+	if (ib_access_writable(access) && !mr->umem->writable)
+		return reg_user(pd, mr->umem->address, mr->length, mr->iova, access);
+
+	if (cmpxchg(&mr->state, MROCE_MR_VALID, MROCE_MR_BUSY) != MROCE_MR_VALID)
+		return ERR_PTR(-EBUSY);
+	mr_quiesce(mr);
+	mr->access = access;
+	mr->pd = pd;
+	smp_store_release(&mr->state, MROCE_MR_VALID);
+	return NULL;
+}
+
+int mroce_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
+{
+	mr_free(to_mmr(ib));
+	return 0;
+}
+
+struct ib_mr *mroce_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct mroce_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > MROCE_MAX_FRMR_PAGES)
+		return ERR_PTR(-EINVAL);
+
+	mr = mr_alloc(pd, 0);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+
+	mr->fast = true;
+	mr->max_pages = max_sg;
+	mr->base = alloc_base(max_sg);
+	if (!mr->base) {
+		mr_free(mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	return &mr->ib;
+}
+
+static int set_page(struct ib_mr *ib, u64 addr)
+{
+	struct mroce_mr *mr = to_mmr(ib);
+
+	if (mr->npages == mr->max_pages)
+		return -ENOMEM;
+	/* DMA addresses are the kernel's own (ib_register_device() without a DMA device) */
+	mr->base[mr->npages++] = (void *)(uintptr_t)addr;
+	return 0;
+}
+
+int mroce_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents, unsigned int *offset)
+{
+	struct mroce_mr *mr = to_mmr(ib);
+
+	if (!is_power_of_2(ib->page_size))
+		return -EINVAL;
+	mr->npages = 0;
+	mr->shift = ilog2(ib->page_size);
+	return ib_sg_to_pages(ib, sg, nents, offset, set_page);
+}
+
+/* ---- use ---- */
+
+static struct mroce_mr *mr_lookup(struct mroce_dev *dev, u32 key)
+{
+	struct mroce_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mr_xa, key >> MROCE_KEY_BITS);
+	if (mr && !refcount_inc_not_zero(&mr->refs))
+		mr = NULL;
+	rcu_read_unlock();
+	return mr;
+}
+
+struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, int access,
+			      u64 addr, u64 len, enum mroce_reason *reason)
+{
+	struct mroce_mr *mr = mr_lookup(dev, key);
+
+	if (unlikely(!mr))
+		goto refuse;
+
+	/* pairs with the barrier in mr_quiesce() */
+	smp_mb__after_atomic();
+	if (unlikely(smp_load_acquire(&mr->state) != MROCE_MR_VALID || mr->key != key ||
+		     mr->pd != pd || (mr->access & access) != access))
+		goto put;
+	if (unlikely(addr < mr->iova || len > mr->length || addr - mr->iova > mr->length - len))
+		goto put;
+	return mr;
+
+put:
+	mroce_mr_put(mr);
+refuse:
+	*reason = access & MROCE_ACCESS_REMOTE ? MROCE_REASON_NAK_ACCESS :
+						 MROCE_REASON_ERR_LOCAL_KEY;
+	return NULL;
+}
+
+void mroce_mr_put(struct mroce_mr *mr)
+{
+	if (unlikely(refcount_dec_and_test(&mr->refs)))
+		complete(&mr->unused);
+}
+
+enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd, struct ib_mr *ib,
+					 u32 key, int access)
+{
+	struct mroce_mr *mr = to_mmr(ib);
+
+	if (!mr->fast || mr->pd != pd || (key ^ mr->key) >> MROCE_KEY_BITS || !mr->npages ||
+	    check_access(&access))
+		return MROCE_REASON_ERR_LOCAL_KEY;
+	if (cmpxchg(&mr->state, MROCE_MR_FREE, MROCE_MR_BUSY) != MROCE_MR_FREE)
+		return MROCE_REASON_ERR_LOCAL_KEY;
+
+	mr->key = key;
+	mr->access = access;
+	mr->iova = ib->iova;
+	mr->length = ib->length;
+	mr->offset = ib->iova & (ib->page_size - 1);
+	smp_store_release(&mr->state, MROCE_MR_VALID);
+	return MROCE_REASON_NONE;
+}
+
+enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u32 key, bool remote)
+{
+	enum mroce_reason refused = remote ? MROCE_REASON_NAK_ACCESS : MROCE_REASON_ERR_LOCAL_KEY;
+	enum mroce_reason reason = refused;
+	struct mroce_mr *mr = mr_lookup(dev, key);
+
+	if (!mr)
+		return refused;
+
+	smp_mb__after_atomic();
+	if (mr->fast && mr->key == key && mr->pd == pd &&
+	    (!remote || mr->access & MROCE_ACCESS_REMOTE) &&
+	    cmpxchg(&mr->state, MROCE_MR_VALID, MROCE_MR_FREE) == MROCE_MR_VALID)
+		reason = MROCE_REASON_NONE;
+	/* our own reference first: two that invalidate would wait for each other */
+	if (reason == MROCE_REASON_NONE) {
+		rcu_read_lock();
+		mroce_mr_put(mr);
+		mr_quiesce(mr);
+		rcu_read_unlock();
+	} else {
+		mroce_mr_put(mr);
+	}
+	return reason;
+}

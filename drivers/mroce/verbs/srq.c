@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues: buffers that streams take in turn, those that a dead stream
+ * gives back, the limit event, and who waits for a buffer. Creation and destruction in
+ * process context, the rest in any. Locks, none inside another: rq.lock (ring, given-back
+ * buffers, limit) and waiters_lock, both with interrupts off.
+ */
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "objects.h"
+
+#define UVERBS_MODULE_NAME mroce
+#include <rdma/uverbs_named_ioctl.h>
+
+/**
+ * struct mroce_given - a buffer that was taken and given back untouched
+ * @node: in srq->given
+ * @recv: with room for its SGEs
+ */
+struct mroce_given {
+	struct list_head node;
+	struct mroce_recv recv;
+};
+
+static size_t recv_bytes(const struct mroce_recv *recv)
+{
+	return sizeof(*recv) + recv->num_sge * sizeof(recv->sge[0]);
+}
+
+/* ---- events and wakers ---- */
+
+static void srq_event(struct work_struct *work)
+{
+	struct mroce_srq *srq = container_of(work, struct mroce_srq, event_work);
+	struct ib_event event = {
+		.device = srq->ib.device,
+		.element.srq = &srq->ib,
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+	};
+
+	if (srq->ib.event_handler)
+		srq->ib.event_handler(&event, srq->ib.srq_context);
+}
+
+static void srq_wake(struct work_struct *work)
+{
+	mroce_srq_wake(container_of(work, struct mroce_srq, wake_work));
+}
+
+static u32 srq_avail(const struct mroce_srq *srq)
+{
+	lockdep_assert_held(&srq->rq.lock);
+	return srq->ngiven + mroce_kring_filled(&srq->rq.ring, srq->rq.fetched);
+}
+
+/* One event each time that it is armed. */
+static void check_limit(struct mroce_srq *srq)
+{
+	if (!srq->limit || srq_avail(srq) >= srq->limit)
+		return;
+	srq->limit = 0;
+	queue_work(mroce_wq, &srq->event_work);
+}
+
+/* ---- taking and giving back ---- */
+
+bool mroce_srq_take(struct mroce_srq *srq, struct mroce_recv *recv)
+{
+	struct mroce_rq *rq = &srq->rq;
+	struct mroce_given *given;
+	unsigned long flags;
+	bool taken = true;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	given = list_first_entry_or_null(&srq->given, struct mroce_given, node);
+	if (given) {
+		list_del(&given->node);
+		srq->ngiven--;
+		memcpy(recv, &given->recv, recv_bytes(&given->recv));
+	} else if (mroce_kring_filled(&rq->ring, rq->fetched)) {
+		mroce_rq_fetch(rq, rq->fetched++, recv);
+		smp_store_release(&rq->ring.head->consumer, rq->fetched);
+	} else {
+		taken = false;
+	}
+	if (taken)
+		check_limit(srq);
+	spin_unlock_irqrestore(&rq->lock, flags);
+	kfree(given);
+	return taken;
+}
+
+/* The last one given back is the first taken: streams give theirs back from the newest. */
+void mroce_srq_give(struct mroce_srq *srq, const struct mroce_recv *recv)
+{
+	struct mroce_given *given;
+	unsigned long flags;
+
+	given = kmalloc(sizeof(*given) + recv->num_sge * sizeof(recv->sge[0]),
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!given) {
+		/* the program does not get this buffer back before it destroys the SRQ */
+		mroce_drop(to_mdev(srq->ib.device), MROCE_REASON_RX_NOMEM);
+		return;
+	}
+	memcpy(&given->recv, recv, recv_bytes(recv));
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	list_add(&given->node, &srq->given);
+	srq->ngiven++;
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+
+	if (mroce_rq_doorbell_wanted(&srq->rq))
+		queue_work(mroce_wq, &srq->wake_work);
+}
+
+u32 mroce_srq_avail(struct mroce_srq *srq)
+{
+	unsigned long flags;
+	u32 avail;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	avail = srq_avail(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+	return avail;
+}
+
+/* ---- waiting for a buffer ---- */
+
+void mroce_srq_wait(struct mroce_srq *srq, struct mroce_srq_waiter *w)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->waiters_lock, flags);
+	if (list_empty(&w->node))
+		list_add_tail(&w->node, &srq->waiters);
+	spin_unlock_irqrestore(&srq->waiters_lock, flags);
+
+	mroce_rq_ask_doorbell(&srq->rq);
+	/* posted before the flag was there to be seen: nobody else will tell */
+	if (mroce_srq_avail(srq))
+		queue_work(mroce_wq, &srq->wake_work);
+}
+
+void mroce_srq_unwait(struct mroce_srq *srq, struct mroce_srq_waiter *w)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->waiters_lock, flags);
+	list_del_init(&w->node);
+	spin_unlock_irqrestore(&srq->waiters_lock, flags);
+}
+
+struct mroce_srq_waiter *mroce_srq_next_waiter(struct mroce_srq *srq)
+{
+	struct mroce_srq_waiter *w;
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->waiters_lock, flags);
+	w = list_first_entry_or_null(&srq->waiters, struct mroce_srq_waiter, node);
+	if (w)
+		list_del_init(&w->node);
+	spin_unlock_irqrestore(&srq->waiters_lock, flags);
+	return w;
+}
+
+struct mroce_srq *mroce_srq_hold(struct mroce_srq *srq)
+{
+	refcount_inc(&srq->refs);
+	return srq;
+}
+
+void mroce_srq_put(struct mroce_srq *srq)
+{
+	if (refcount_dec_and_test(&srq->refs))
+		complete(&srq->unused);
+}
+
+/* ---- Verbs ---- */
+
+static void free_given(struct mroce_srq *srq)
+{
+	struct mroce_given *given, *next;
+
+	list_for_each_entry_safe(given, next, &srq->given, node)
+		kfree(given);
+}
+
+int mroce_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = udata ? mroce_udata_ucontext(udata) : NULL;
+	struct mroce_dev *dev = to_mdev(ib->device);
+	struct mroce_create_srq_resp resp = {};
+	struct mroce_srq *srq = to_msrq(ib);
+	struct ib_srq_attr *attr = &init->attr;
+	int err;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!attr->max_wr || attr->max_wr > MROCE_MAX_SRQ_WR || attr->max_sge > MROCE_MAX_SGE ||
+	    attr->srq_limit > attr->max_wr)
+		return -EINVAL;
+	if (!mroce_take(&dev->srqs, MROCE_MAX_SRQ))
+		return -ENOMEM;
+
+	refcount_set(&srq->refs, 1);
+	init_completion(&srq->unused);
+	spin_lock_init(&srq->waiters_lock);
+	INIT_LIST_HEAD(&srq->waiters);
+	INIT_LIST_HEAD(&srq->given);
+	INIT_WORK(&srq->event_work, srq_event);
+	INIT_WORK(&srq->wake_work, srq_wake);
+	srq->limit = attr->srq_limit;
+
+	err = mroce_rq_alloc(&srq->rq, uctx, attr->max_wr, max(attr->max_sge, 1U), true, &resp.rq);
+	if (err)
+		goto give;
+	attr->max_wr = srq->rq.entries;
+	attr->max_sge = srq->rq.max_sge;
+
+	err = xa_alloc_cyclic(&dev->srq_xa, &srq->srqn, srq, XA_LIMIT(1, 0xffffff),
+			      &dev->srqn_next, GFP_KERNEL);
+	if (err < 0)
+		goto free_rq;
+
+	if (udata) {
+		resp.srqn = srq->srqn;
+		err = mroce_respond(udata, &resp, sizeof(resp));
+		if (err)
+			goto erase;
+	}
+	return 0;
+
+erase:
+	xa_erase(&dev->srq_xa, srq->srqn);
+free_rq:
+	mroce_rq_free(&srq->rq);
+give:
+	atomic_dec(&dev->srqs);
+	return err;
+}
+
+int mroce_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		     struct ib_udata *udata)
+{
+	struct mroce_srq *srq = to_msrq(ib);
+	unsigned long flags;
+
+	/* a mapped ring keeps its size */
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (attr->srq_limit > srq->rq.entries)
+		return -EINVAL;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	srq->limit = attr->srq_limit;
+	/* fewer already: it would never fall below */
+	check_limit(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+	return 0;
+}
+
+int mroce_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
+{
+	struct mroce_srq *srq = to_msrq(ib);
+
+	attr->max_wr = srq->rq.entries;
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = READ_ONCE(srq->limit);
+	return 0;
+}
+
+int mroce_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
+{
+	struct mroce_dev *dev = to_mdev(ib->device);
+	struct mroce_srq *srq = to_msrq(ib);
+
+	xa_erase(&dev->srq_xa, srq->srqn);
+	mroce_srq_put(srq);
+	wait_for_completion(&srq->unused);
+	cancel_work_sync(&srq->event_work);
+	cancel_work_sync(&srq->wake_work);
+
+	free_given(srq);
+	mroce_rq_free(&srq->rq);
+	atomic_dec(&dev->srqs);
+	return 0;
+}
+
+int mroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad)
+{
+	struct mroce_srq *srq = to_msrq(ib);
+	int err;
+
+	/* a program fills its ring itself, and the slots are its to scribble on */
+	if (srq->rq.ring.user) {
+		*bad = wr;
+		return -EINVAL;
+	}
+
+	err = mroce_rq_post(&srq->rq, wr, bad);
+	/* the caller may hold locks or have interrupts off */
+	if (mroce_rq_doorbell_wanted(&srq->rq))
+		queue_work(mroce_wq, &srq->wake_work);
+	return err;
+}
+
+/* ---- the doorbell ---- */
+
+static int UVERBS_HANDLER(MROCE_METHOD_SRQ_DOORBELL)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_srq *ib = uverbs_attr_get_obj(attrs, MROCE_ATTR_SRQ_DOORBELL_HANDLE);
+
+	if (IS_ERR(ib))
+		return PTR_ERR(ib);
+	mroce_srq_wake(to_msrq(ib));
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MROCE_METHOD_SRQ_DOORBELL,
+			    UVERBS_ATTR_IDR(MROCE_ATTR_SRQ_DOORBELL_HANDLE, UVERBS_OBJECT_SRQ,
+					    UVERBS_ACCESS_READ, UA_MANDATORY));
+
+ADD_UVERBS_METHODS(mroce_srq_methods, UVERBS_OBJECT_SRQ, &UVERBS_METHOD(MROCE_METHOD_SRQ_DOORBELL));
+
+const struct uapi_definition mroce_srq_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &mroce_srq_methods),
+	{},
+};
