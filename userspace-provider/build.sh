@@ -10,7 +10,7 @@
 #   libibverbs.d/mroce.driver   the same, naming the plug-in in OUTDIR by its path
 #   tree/, tree/build/          the copy and its build folder (kept: a second run
 #                               compiles only what has changed)
-# NINJA_TARGET=all builds the whole tree, STATIC=1 static libraries too.
+# STATIC=1 builds the static libraries too, ALL=1 the whole tree.
 set -euo pipefail
 
 usage() {
@@ -76,7 +76,10 @@ fi
 
 abi=$(sed -n 's/^set(IBVERBS_PABI_VERSION "\([0-9]*\)")/\1/p' ../CMakeLists.txt)
 [ -n "$abi" ] || die "CMakeLists.txt has no IBVERBS_PABI_VERSION"
-ninja "${NINJA_TARGET:-mroce-rdmav$abi}" >ninja.log || {
+targets=("mroce-rdmav$abi")
+[ "${STATIC:-0}" = 0 ] || targets+=(make_static)
+[ "${ALL:-0}" = 0 ] || targets=(all)
+ninja "${targets[@]}" >ninja.log || {
 	cat ninja.log >&2
 	die "ninja failed"
 }

@@ -494,9 +494,8 @@ static void *post_many(void *arg)
 	int ret;
 
 	for (i = 0; i < EACH; i++) {
-		do {
-			ret = send_one(w, base * EACH + i);
-		} while (ret == ENOMEM);
+		while ((ret = send_one(w, base * EACH + i)) == ENOMEM)
+			sched_yield();
 		CHECK(!ret);
 	}
 	return NULL;
