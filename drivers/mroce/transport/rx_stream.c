@@ -240,6 +240,17 @@ static void duplicate(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i)
 	tell(rxs);
 }
 
+/*
+ * Held packets are being landed, or may be. Their own bits have been reported, and the number that closed the hole before them is
+ * not reported before they have landed: nor may a duplicate of it be.
+ */
+static bool landing(const struct mroce_rxs *rxs)
+{
+	const struct mroce_held *h = list_first_entry_or_null(&rxs->held, struct mroce_held, node);
+
+	return rxs->landing || (h && h->spn == rxs->base);
+}
+
 enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 {
 	const struct mroce_data *h = &op->data;
@@ -255,8 +266,13 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 	for (i = 0; i < op->count; i++) {
 		u32 spn = h->spn + i;
 
-		if (mroce_seq_before(spn, rxs->base)) {
+		if (mroce_seq_before(spn, rxs->base) && !landing(rxs)) {
 			duplicate(rxs, op, i);
+			continue;
+		}
+		if (mroce_seq_before(spn, rxs->base)) {
+			op->rx->stats.claimed++;
+			reason = MROCE_REASON_RX_CLAIMED;
 			continue;
 		}
 		if (spn - rxs->base >= rxs->window) {
