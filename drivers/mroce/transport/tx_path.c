@@ -133,6 +133,9 @@ void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_
 			mroce_txs_acked(s->txs, s->spn + i, now);
 		else
 			mroce_txs_lost(s->txs, s->spn + i);
+		/* without credit a stream may ask once nothing of it is on its way, not even what was needless */
+		if (!s->txs->out)
+			mroce_txs_kick(s->txs);
 	}
 }
 
