@@ -55,6 +55,18 @@ void fake_close(struct ibv_context *context)
 	close(command_file);
 }
 
+void fake_forget_rings(void)
+{
+	struct fake_ring *rings[] = { &fake.cq, &fake.sq, &fake.rq };
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		if (rings[i]->ring)
+			munmap(rings[i]->ring, rings[i]->info.length);
+		rings[i]->ring = NULL;
+	}
+}
+
 static void make_ring(struct fake_ring *ring, uint32_t entries,
 		      uint32_t stride)
 {

@@ -42,6 +42,8 @@ extern const struct verbs_context_ops *ops;
 void fake_reset(void);
 struct ibv_context *fake_open(void);
 void fake_close(struct ibv_context *context);
+/* unmap the module's side of the last CQ and queue pair */
+void fake_forget_rings(void);
 
 static inline void *fake_slot(const struct fake_ring *ring, uint32_t index)
 {

@@ -315,10 +315,55 @@ static void test_gone_ex(void)
 	fake_close(context);
 }
 
-#define MANY 200000
-#define POLLERS 3
+#define ROUNDS 3000
+
+static void *complete_and_go(void *arg)
+{
+	struct ibv_qp *qp = arg;
+	uint64_t wr_id;
+
+	CHECK(fake_complete(&fake.cq, 1, qp->qp_num));
+	CHECK(fake_consume(&fake.sq, &wr_id));
+	mroce_store(&fake.cq.ring->flags, MROCE_RING_GONE);
+	return NULL;
+}
+
+/* the last completion and the flag appear while the program polls: order is kept */
+static void test_gone_race(void)
+{
+	struct ibv_context *context = fake_open();
+	struct ibv_pd *pd = ops->alloc_pd(context);
+	uint64_t ids[4];
+	pthread_t thread;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	int i, n;
+
+	for (i = 0; i < ROUNDS; i++) {
+		cq = make_cq(context, 4);
+		qp = make_qp(pd, cq, NULL, IBV_QPT_RC);
+		make_ready(qp);
+		post(qp, 1, 0);
+		post(qp, 2, 0);
+		CHECK(!pthread_create(&thread, NULL, complete_and_go, qp));
+		for (n = 0; n < 2;)
+			n += poll_ids(cq, ids + n, 1);
+		CHECK(ids[0] == 1 && ids[1] == 2);
+		CHECK(poll_ids(cq, ids, 1) == 0);
+		pthread_join(thread, NULL);
+		CHECK(!ops->destroy_qp(qp));
+		CHECK(!ops->destroy_cq(cq));
+		fake_forget_rings();
+	}
+	CHECK(!ops->dealloc_pd(pd));
+	fake_close(context);
+}
+
+#define MANY 400000
+#define POLLERS 2
 
 static atomic_int taken;
+static atomic_uchar seen_by_poller[MANY + 1];
 
 static void *poll_many(void *arg)
 {
@@ -327,12 +372,12 @@ static void *poll_many(void *arg)
 	int i, n;
 
 	while (taken < MANY) {
-		n = ops->poll_cq(arg, 4, wc);
-		if (!n)
-			sched_yield();
+		n = ops->poll_cq(arg, 2, wc);
 		for (i = 0; i < n; i++) {
-			/* whole, and later than all that this thread saw */
-			if (wc[i].byte_len != (uint32_t)wc[i].wr_id ||
+			/* whole, once, and later than all that this thread saw */
+			if (wc[i].wr_id > MANY ||
+			    seen_by_poller[wc[i].wr_id]++ ||
+			    wc[i].byte_len != (uint32_t)wc[i].wr_id ||
 			    wc[i].imm_data != ~(uint32_t)wc[i].wr_id ||
 			    wc[i].wr_id <= last)
 				abort();
@@ -347,7 +392,7 @@ static void *poll_many(void *arg)
 static void test_pollers(void)
 {
 	struct ibv_context *context = fake_open();
-	struct ibv_cq *cq = make_cq(context, 64);
+	struct ibv_cq *cq = make_cq(context, 4096);
 	pthread_t thread[POLLERS];
 	uint64_t i;
 
@@ -375,6 +420,7 @@ const struct test cq_tests[] = {
 	{ "purge", test_purge },
 	{ "gone", test_gone },
 	{ "gone-ex", test_gone_ex },
+	{ "gone-race", test_gone_race },
 	{ "pollers", test_pollers },
 	{},
 };

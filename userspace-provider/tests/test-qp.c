@@ -202,6 +202,9 @@ static void test_refusals(void)
 	wr.num_sge = 2;
 	sge[1] = sge[0];
 	CHECK(try_send(&w, &wr) == EINVAL);
+	sge[0].length = 300;
+	sge[1] = sge[0];
+	CHECK(try_send(&w, &wr) == EINVAL);
 	wr.num_sge = 1;
 	sge[0].length = 512;
 	wr.send_flags |= IBV_SEND_IP_CSUM;
@@ -484,7 +487,7 @@ static void test_domains(void)
 }
 
 #define POSTERS 4
-#define EACH 20000
+#define EACH 200000
 
 static void *post_many(void *arg)
 {
@@ -510,6 +513,9 @@ static void test_posters(void)
 	struct world w;
 	uintptr_t i;
 
+	/* enough room that they meet in the queue, and not only when it is full */
+	fake.entries = 1024;
+	fake.cap.max_send_wr = 1000;
 	begin(&w, IBV_QPT_RC, false);
 	for (i = 0; i < POSTERS; i++) {
 		args[i][0] = &w;
