@@ -150,12 +150,11 @@ static void describe(struct mroce_desc *d, const struct mroce_data *h)
  */
 static bool same_message(struct mroce_desc *d, const struct mroce_desc *e)
 {
-	if (e->opcode == MROCE_OP_ERROR_RESP && d->opcode == MROCE_OP_READ_RESP) {
+	if (e->opcode == MROCE_OP_ERROR_RESP) {
 		d->opcode = MROCE_OP_ERROR_RESP;
 		d->imm = e->imm;
-		return true;
 	}
-	if (d->opcode == MROCE_OP_ERROR_RESP && e->opcode == MROCE_OP_READ_RESP)
+	if (d->opcode == MROCE_OP_ERROR_RESP)
 		return true;
 	return d->first == e->first && d->packets == e->packets && d->length == e->length && d->opcode == e->opcode &&
 	       d->rsn == e->rsn && d->rkey == e->rkey && d->addr == e->addr && d->psize == e->psize;
@@ -442,7 +441,8 @@ bool mroce_rxs_begin(struct mroce_rxs *rxs)
 {
 	struct mroce_desc *d;
 
-	if (rxs->running || !rxs->desc)
+	/* a response tells the requester of what was placed before it: it waits like an ACK. Who lands calls again. */
+	if (rxs->running || !rxs->desc || landing(rxs))
 		return false;
 	d = desc_at(rxs, rxs->msn);
 	if (!d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0)
@@ -455,7 +455,7 @@ const struct mroce_desc *mroce_rxs_message(struct mroce_rxs *rxs)
 {
 	struct mroce_desc *d = rxs->desc ? desc_at(rxs, rxs->msn) : NULL;
 
-	if (!d || rxs->dead || !d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0 ||
+	if (!d || rxs->dead || landing(rxs) || !d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0 ||
 	    (rxs->refusing && fatal(rxs->refuse_reason) && !mroce_seq_before(rxs->msn, rxs->refuse_msn))) {
 		rxs->running = false;
 		return NULL;
