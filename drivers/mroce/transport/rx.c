@@ -247,6 +247,9 @@ static void add_news(struct mroce_rx *rx, u8 path, struct mroce_ack *ack)
 
 		if (ack->nrecords + 2 > MROCE_MAX_RECORDS)
 			break;
+		/* not yet: the lander's ACK tells it */
+		if (rxs->tell_release && mroce_rxs_landing(rxs))
+			continue;
 		if (rxs->tell_release) {
 			r.kind = MROCE_R_RELEASE;
 			r.spn = rxs->base;

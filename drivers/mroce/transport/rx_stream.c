@@ -240,10 +240,10 @@ static void duplicate(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i)
 }
 
 /*
- * Held packets are being landed, or may be. Their own bits have been reported, and the number that closed the hole before them is
- * not reported before they have landed: nor may a duplicate of it be.
+ * Held packets are being landed, or may be. Their own bits have been reported; the number that closed the hole before them is
+ * not reported before they have landed, and nothing else may tell of it meanwhile: no duplicate, RELEASE or response.
  */
-static bool landing(const struct mroce_rxs *rxs)
+bool mroce_rxs_landing(const struct mroce_rxs *rxs)
 {
 	const struct mroce_held *h = list_first_entry_or_null(&rxs->held, struct mroce_held, node);
 
@@ -265,7 +265,7 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 	for (i = 0; i < op->count; i++) {
 		u32 spn = h->spn + i;
 
-		if (mroce_seq_before(spn, rxs->base) && !landing(rxs)) {
+		if (mroce_seq_before(spn, rxs->base) && !mroce_rxs_landing(rxs)) {
 			duplicate(rxs, op, i);
 			continue;
 		}
@@ -442,7 +442,7 @@ bool mroce_rxs_begin(struct mroce_rxs *rxs)
 	struct mroce_desc *d;
 
 	/* a response tells the requester of what was placed before it: it waits like an ACK. Who lands calls again. */
-	if (rxs->running || !rxs->desc || landing(rxs))
+	if (rxs->running || !rxs->desc || mroce_rxs_landing(rxs))
 		return false;
 	d = desc_at(rxs, rxs->msn);
 	if (!d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0)
@@ -455,7 +455,7 @@ const struct mroce_desc *mroce_rxs_message(struct mroce_rxs *rxs)
 {
 	struct mroce_desc *d = rxs->desc ? desc_at(rxs, rxs->msn) : NULL;
 
-	if (!d || rxs->dead || landing(rxs) || !d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0 ||
+	if (!d || rxs->dead || mroce_rxs_landing(rxs) || !d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0 ||
 	    (rxs->refusing && fatal(rxs->refuse_reason) && !mroce_seq_before(rxs->msn, rxs->refuse_msn))) {
 		rxs->running = false;
 		return NULL;
