@@ -181,6 +181,8 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 	if (rxs && op->copier) {
 		op->copier = false;
 		rxs->copiers--;
+		if (rxs->lander == op)
+			rxs->lander = NULL;
 	}
 	count_arrival(rx, p, op);
 	below = p->any && !mroce_seq_after(op->data.base.number, p->high);

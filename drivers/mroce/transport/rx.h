@@ -48,7 +48,7 @@ struct mroce_rxop {
 	u32 count, bytes;
 	u64 claimed, bits;
 	u64 now;
-	bool ce, inorder, duplicate, copier, lander;
+	bool ce, inorder, duplicate, copier;
 	u8 refused;
 };
 
@@ -84,6 +84,7 @@ struct mroce_desc {
  * @rnr_timer: InfiniBand code that RNR NACKs carry (the queue pair's min_rnr_timer)
  * @copiers: operations between claim and finish
  * @running: somebody handles messages (mroce_rxs_message())
+ * @landing: a held packet is being copied; @lander: who moved @base last and lands what that released
  */
 struct mroce_rxs {
 	struct mroce_rx *rx;
@@ -104,6 +105,7 @@ struct mroce_rxs {
 	u64 refuse_until;
 	u32 copiers;
 	bool running, landing;
+	const struct mroce_rxop *lander;
 	struct list_head held;	/* struct mroce_held, by spn */
 	struct list_head news;	/* in rx->news: credit or release to tell */
 	bool tell_release;

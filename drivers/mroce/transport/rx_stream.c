@@ -350,10 +350,16 @@ void mroce_rxs_unclaim(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask, u
 		refuse_from(rxs, op, __ffs64(mask), nack, timer);
 }
 
-/* Moves the base over what has landed; frees the numbers for the next time around. */
-static void advance(struct mroce_rxs *rxs)
+/*
+ * Moves the base over what has landed; frees the numbers for the next time around. Who moves it lands the held packets
+ * that this releases, for its own number is not reported before.
+ */
+static void advance(struct mroce_rxs *rxs, const struct mroce_rxop *op)
 {
 	u32 base = rxs->base;
+
+	if (test_bit(slot(rxs, base), rxs->placed))
+		rxs->lander = op;
 
 	while (test_bit(slot(rxs, base), rxs->placed)) {
 		__clear_bit(slot(rxs, base), rxs->placed);
@@ -373,7 +379,7 @@ void mroce_rxs_placed(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask)
 	op->bits |= mask;
 	for (left = mask; left; left &= left - 1)
 		__set_bit(slot(rxs, op->data.spn + __ffs64(left)), rxs->placed);
-	advance(rxs);
+	advance(rxs, op);
 }
 
 bool mroce_rxs_hold(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, struct mroce_held *held)
@@ -400,16 +406,9 @@ struct mroce_held *mroce_rxs_land(struct mroce_rxs *rxs, struct mroce_rxop *op)
 {
 	struct mroce_held *h = list_first_entry_or_null(&rxs->held, struct mroce_held, node);
 
-	if (rxs->landing && !op->lander)
+	if (rxs->lander != op || !h || h->spn != rxs->base)
 		return NULL;
-	if (!h || h->spn != rxs->base) {
-		if (op->lander)
-			rxs->landing = false;
-		op->lander = false;
-		return NULL;
-	}
 	rxs->landing = true;
-	op->lander = true;
 	list_del_init(&h->node);
 	return h;
 }
@@ -418,10 +417,11 @@ void mroce_rxs_landed(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 spn, u8 
 {
 	u32 msn;
 
+	rxs->landing = false;
 	__clear_bit(slot(rxs, spn), rxs->held_bits);
 	if (nack == MROCE_N_NONE) {
 		__set_bit(slot(rxs, spn), rxs->placed);
-		advance(rxs);
+		advance(rxs, op);
 		return;
 	}
 	/* its bit was reported, but no later message completes: the sender has not been told of the hole before it */
