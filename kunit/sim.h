@@ -87,7 +87,7 @@ struct sim_load {
 	u32 buffers, buffer_len, fence, close, bad_msn;
 	u64 repost, timeout, start;
 	u8 rnr_retry, rnr_timer, log_packets, log_messages, reads, bad_nack;
-	bool relaxed, overlap, mixed, srq, bad;
+	bool relaxed, strict, overlap, mixed, srq, bad;
 };
 
 struct sim_event {

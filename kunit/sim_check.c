@@ -75,7 +75,7 @@ static void track_landed(struct sim_qp *qp, struct sim_track *t, const struct mr
 		return;
 	}
 	/* what a program may poll lands after everything before it */
-	if (is_write(d->opcode) && ahead && (d->flags & MROCE_F_ORDERED || (d->flags & MROCE_F_LAST && !qp->load.relaxed)))
+	if (is_write(d->opcode) && ahead && !qp->load.relaxed && d->flags & (MROCE_F_ORDERED | MROCE_F_LAST))
 		sim_fail(s, "queue pair %u: number %u lands before %u", qp->index, d->spn, t->base);
 	t->state[d->spn & t->mask] = SIM_LANDED;
 	while (t->state[t->base & t->mask] == SIM_LANDED)
@@ -297,7 +297,7 @@ static void check_request(struct sim_qp *qp, const struct mroce_desc *d)
 		bad = differs(qp->recv + (size_t)(d->rsn % qp->load.buffers) * qp->load.buffer_len, wr->key, 0, d->length);
 		SIM_CHECK(s, bad == d->length, "queue pair %u: Send %u differs at byte %u", qp->index, d->msn, bad);
 	}
-	if (is_write(d->opcode) && qp->mem && !qp->owner) {
+	if (is_write(d->opcode) && qp->mem && !qp->peer->load.overlap) {
 		bad = differs(qp->mem + (wr->addr - SIM_WRITE_BASE), wr->key, 0, d->length);
 		SIM_CHECK(s, bad == d->length, "queue pair %u: Write %u differs at byte %u", qp->index, d->msn, bad);
 	}
@@ -351,7 +351,8 @@ void sim_check_complete(struct sim_qp *qp, const struct mroce_msg *m)
 	}
 	wr->done = true;
 	SIM_CHECK(s, peer->detached || !mroce_seq_after(m->first + m->packets, peer->track[0].base),
-		  "queue pair %u: message %u completes before its bytes have landed", qp->index, m->msn);
+		  "queue pair %u: message %u (%s, numbers %u on, %u) completes before its bytes have landed, lowest missing %u",
+		  qp->index, m->msn, mroce_opinfo[m->opcode].name, m->first, m->packets, peer->track[0].base);
 	SIM_CHECK(s, !mroce_opinfo[m->opcode].answered || wr->responded, "queue pair %u: message %u completes without its response",
 		  qp->index, m->msn);
 	if (!is_write(m->opcode) || !peer->owner || s->failed)

@@ -64,7 +64,7 @@ static void ready_to_receive(struct sim_qp *qp, struct sim_qp *peer, u32 peer_ps
 	if (!s->cfg.light && peer->load.count) {
 		qp->mem = sim_zalloc(slots(peer), len + 1);
 		qp->recv = sim_zalloc(qp->load.buffers + 1, qp->load.buffer_len + 1);
-		if (peer->load.overlap)
+		if (peer->load.overlap && !qp->load.relaxed)
 			qp->owner = sim_zalloc((size_t)slots(peer) * (len + 1), sizeof(u32));
 	}
 	qp->txh = sim_txh_get(qp->host, peer->host->index);

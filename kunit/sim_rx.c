@@ -219,10 +219,10 @@ static void claim(struct sim_op *o)
 	}
 	o->copy = o->op.claimed;
 	o->hold = 0;
-	if (!o->op.inorder && (o->data.opcode == MROCE_OP_WRITE || o->data.opcode == MROCE_OP_WRITE_IMM)) {
+	if (!o->op.inorder && !load->relaxed && (o->data.opcode == MROCE_OP_WRITE || o->data.opcode == MROCE_OP_WRITE_IMM)) {
 		if (o->data.flags & MROCE_F_ORDERED)
 			o->hold = o->copy;
-		else if (!load->relaxed && o->data.flags & MROCE_F_LAST)
+		else if (o->data.flags & MROCE_F_LAST)
 			o->hold = o->copy & BIT_ULL(o->count - 1);
 	}
 	o->copy &= ~o->hold;

@@ -50,9 +50,9 @@ struct kunit {
 	{ \
 		__typeof__((array)[0]) *next = prev ? ((__typeof__(next))prev) + 1 : (array); \
 		if (next - (array) < (long)ARRAY_SIZE(array)) { \
-			void (*describe)(__typeof__(next), char *) = get_desc; \
-			if (describe) \
-				describe(next, desc); \
+			void (*host_describe)(__typeof__(next), char *) = get_desc; \
+			if (host_describe) \
+				host_describe(next, desc); \
 			return next; \
 		} \
 		return NULL; \
