@@ -66,6 +66,22 @@ static inline unsigned int mroce_gso_max_size(const struct net_device *dev, bool
 	return READ_ONCE(dev->gso_max_size);
 }
 
+/* ---- time --------------------------------------------------------------- */
+
+#include <linux/hrtimer.h>
+
+static inline void mroce_hrtimer_setup(struct hrtimer *timer,
+				       enum hrtimer_restart (*function)(struct hrtimer *),
+				       clockid_t clock, enum hrtimer_mode mode)
+{
+#ifdef MROCE_HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, function, clock, mode);
+#else
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+#endif
+}
+
 /* ---- Verbs: what include/rdma/ib_verbs.h calls it here; MROCE_HAVE_* are from compat.mk ---- */
 
 #ifdef MROCE_HAVE_RESIZE_USER_CQ

@@ -2,8 +2,8 @@
 /*
  * The halves of connections as the kernel has them: an engine half (transport/tx.h,
  * transport/rx.h), the lock around it, its flows, timer, references and place in the
- * device's tables. conn.c: lifetimes and handshake; xmit.c: the transmitter;
- * receive.c: every packet that comes in.
+ * module's tables. conn.c: lifetimes and tables; handshake.c: HELLO and RESET; xmit.c: the
+ * transmitter and timers; receive.c: every packet that comes in.
  *
  * Both half locks are spinlocks taken with bottom halves off (softirq and process
  * context; never from hard interrupts: kernel queue pairs only queue there). No packet is
@@ -24,11 +24,19 @@ struct mroce_qp;
 /**
  * struct mroce_txhalf - a sending half
  * @tx: the engine's, under @lock
- * @saddr, @daddr: of the first contact, the key it is found by
- * @flow: one a path
- * @users: queue pairs attached; at 0 it lingers, then goes
- * @sending: somebody is in the transmit loop; @again: and must look once more
+ * @saddr, @daddr: of the first contact; found by @daddr
+ * @flow: one a path, @nflows of them; @epoch: for which its source port was chosen; @usable: payload that it passes now, bytes.
+ *	Of the transmitter, which is one at a time
+ * @seed: random, for source ports
+ * @refs: one of the tables, one a user
+ * @users: queue pairs attached, under the tables' lock; at 0 it lingers, then goes
+ * @sending: somebody is in the transmit loop
+ * @gone: out of the tables: sends nothing, arms nothing; under @lock
+ * @joins: the peer is the instance of an older half, which new users get
  * @resume: runs the transmit loop from a softirq of its own (kernel queue pairs, budget used up)
+ * @armed: when @timer fires, ns; MROCE_NEVER
+ * @told: statistics that the device's counters contain
+ * @peer_planes: addresses of the peer's planes, @nplanes of them
  */
 struct mroce_txhalf {
 	struct mroce_tx tx;
@@ -36,12 +44,20 @@ struct mroce_txhalf {
 	struct mroce_dev *dev;
 	struct in6_addr saddr, daddr;
 	struct mroce_flow *flow;
+	u8 nflows;
+	u8 epoch[MROCE_MAX_PATHS];
+	u16 usable[MROCE_MAX_PATHS];
+	u64 seed;
 	refcount_t refs;
 	int users;
-	bool sending, again, gone;
+	bool sending, gone, joins;
 	struct tasklet_struct resume;
 	struct hrtimer timer;
-	struct rhash_head by_id, by_addr;
+	u64 armed;
+	struct mroce_tx_stats told;
+	u8 nplanes;
+	struct in6_addr peer_planes[MROCE_MAX_PLANES];
+	struct hlist_node by_id, by_addr;
 	struct list_head node;
 	unsigned long idle_since;
 	struct rcu_head rcu;
@@ -50,9 +66,12 @@ struct mroce_txhalf {
 /**
  * struct mroce_rxhalf - a receiving half
  * @rx: the engine's, under @lock
- * @saddr: the sender's address, @daddr ours
+ * @saddr: the sender's address, @daddr ours; found by @saddr, then @rx.instance and @rx.half
  * @flow: for the ACKs of each path (rule 13)
- * @users: queue pairs attached
+ * @refs: one of the tables, one a queue pair attached; with the first alone it goes when nothing was heard for a while
+ * @gone: as in struct mroce_txhalf
+ * @confirmed: a packet with our id came, so the sender is where it says
+ * @heard: jiffies of the last packet
  */
 struct mroce_rxhalf {
 	struct mroce_rx rx;
@@ -61,10 +80,12 @@ struct mroce_rxhalf {
 	struct in6_addr saddr, daddr;
 	struct mroce_flow *flow;
 	refcount_t refs;
-	int users;
 	bool gone;
+	unsigned long confirmed;
 	struct hrtimer timer;
-	struct rhash_head by_id, by_peer;
+	u64 armed;
+	struct mroce_rx_stats told;
+	struct hlist_node by_id, by_addr;
 	struct list_head node;
 	unsigned long heard;
 	struct rcu_head rcu;
@@ -136,10 +157,82 @@ void mroce_qp_progress(struct mroce_txs *txs);
 void mroce_qp_pin(struct mroce_txs *txs);
 void mroce_qp_unpin(struct mroce_txs *txs);
 
+/* The sending side of a space by its stream id, if it is attached to @tx; else NULL. Under @tx's half's lock and RCU. */
+struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id, bool response);
+
 /* A datagram for a UD or GSI queue pair of @dev. @skb: payload at @off. */
 void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb, unsigned int off,
 		       const struct mroce_arrival *from);
 
-#define MROCE_COPY_BELOW	2048	/* payload copied instead of referenced */
+#define MROCE_COPY_BELOW	2048	/* payload copied instead of referenced: the skb has this much tailroom, or x->bytes if that is less */
+
+/* ---- inside conn/ ---- */
+
+/* a token bucket: @rate a second, @burst at once */
+struct mroce_bucket {
+	spinlock_t lock;
+	u64 at;		/* when it was full, ns */
+};
+
+/**
+ * struct mroce_conns - the connections of a device
+ * @tx, @rx: its halves; under the tables' lock
+ * @stopped: none is added any more
+ * @half_ids: numbers of sending halves; @nrx receiving halves, @unconfirmed of these not heard of
+ * @alive: halves whose memory is not yet free
+ */
+struct mroce_conns {
+	struct mroce_dev *dev;
+	struct list_head tx, rx;
+	struct delayed_work linger;
+	bool stopped;
+	u32 half_ids;
+	u32 nrx;
+	atomic_t unconfirmed;
+	atomic_t alive;
+	struct mroce_bucket resets;
+};
+
+static inline void mroce_rxhalf_confirm(struct mroce_rxhalf *h)
+{
+	if (unlikely(!READ_ONCE(h->confirmed)) && !test_and_set_bit(0, &h->confirmed))
+		atomic_dec(&h->dev->conns->unconfirmed);
+}
+
+bool mroce_bucket_take(struct mroce_bucket *b, u32 rate, u32 burst, u64 now);
+/* all under RCU; the receiving half comes with a reference */
+struct mroce_txhalf *mroce_txhalf_by_id(struct mroce_sock *sock, u64 own_id);
+struct mroce_txhalf *mroce_txhalf_by_peer(struct mroce_sock *sock, const struct in6_addr *daddr, u64 peer_id);
+struct mroce_rxhalf *mroce_rxhalf_by_id(struct mroce_sock *sock, u64 own_id);
+/*
+ * The receiving half of this sender, or NULL; a reference. *@replaces: none, but one of another instance is
+ * known at that address.
+ */
+struct mroce_rxhalf *mroce_rxhalf_by_hello(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr,
+					   const struct mroce_hello *hello, bool *replaces);
+/* A new one, with a reference; -EEXIST: another processor was first, look again. */
+struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr,
+				      const struct mroce_hello *hello, u8 npaths, __be16 sport);
+/* a sending half has learned its peer's instance */
+void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack);
+/* source port of a path in an epoch, other than those of the half's other paths */
+__be16 mroce_txhalf_port(const struct mroce_txhalf *h, u8 path, u8 epoch);
+
+/* handshake.c; softirq, under RCU */
+void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello, const struct mroce_arrival *from);
+void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack, const struct mroce_arrival *from);
+void mroce_reset_in(struct mroce_sock *sock, const struct mroce_reset *reset, const struct mroce_arrival *from);
+/* "I do not know this id", if the device may say so now */
+void mroce_reset_out(struct mroce_dev *dev, const struct mroce_base *base, const struct mroce_arrival *from);
+
+/* xmit.c */
+enum hrtimer_restart mroce_txhalf_timer(struct hrtimer *t);
+enum hrtimer_restart mroce_rxhalf_timer(struct hrtimer *t);
+void mroce_txhalf_resume(struct tasklet_struct *t);
+/* What the engine counted since the last call, into the device's counters; under the half's lock. */
+void mroce_txhalf_count(struct mroce_txhalf *h);
+void mroce_rxhalf_count(struct mroce_rxhalf *h);
+/* The path passes no more than this IP MTU now; messages not yet cut become smaller. Under the half's lock. */
+void mroce_txhalf_mtu(struct mroce_txhalf *h, u8 path, unsigned int mtu);
 
 #endif

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every packet that comes in: which half it is for, whether it may touch it, and who acts on it.
+ * Softirq, under RCU; a receiving half is used with a reference, a sending half under RCU alone.
+ * Connection id, addresses and path are checked before anything is touched; each drop has its reason.
+ */
+#include "conn.h"
+
+/* ---- counting and refusing ---- */
+
+static void count_in(struct mroce_dev *dev, u32 packets, u32 bytes)
+{
+	mroce_count(dev, MROCE_CNT_RX_PACKETS, packets);
+	mroce_count(dev, MROCE_CNT_RX_SKBS, 1);
+	if (bytes)
+		mroce_count(dev, MROCE_CNT_RX_BYTES, bytes);
+}
+
+/* A packet that belongs to no half is counted by the device whose address it names, if there is one. */
+static void stray(struct mroce_sock *sock, const struct mroce_arrival *from, enum mroce_reason reason)
+{
+	struct mroce_dev *dev = mroce_dev_by_addr(sock, &from->daddr);
+
+	if (!dev)
+		return;
+	count_in(dev, 1, 0);
+	mroce_drop(dev, reason);
+	mroce_dev_put(dev);
+}
+
+/* No half has this id. A sender is told; acknowledgements and handshakes end nothing by being late. */
+static void unknown_id(struct mroce_sock *sock, const struct mroce_arrival *from, const struct mroce_base *base)
+{
+	struct mroce_dev *dev = mroce_dev_by_addr(sock, &from->daddr);
+
+	if (!dev)
+		return;
+	count_in(dev, 1, 0);
+	mroce_drop(dev, MROCE_REASON_RX_ID);
+	if (base->type == MROCE_T_DATA || base->type == MROCE_T_OPEN || base->type == MROCE_T_CONTROL ||
+	    base->type == MROCE_T_PROBE)
+		mroce_reset_out(dev, base, from);
+	mroce_dev_put(dev);
+}
+
+static enum mroce_reason reason_of(int err)
+{
+	switch (err) {
+	case -EPROTONOSUPPORT:
+		return MROCE_REASON_RX_VERSION;
+	case -EOPNOTSUPP:
+		return MROCE_REASON_RX_TYPE;
+	default:
+		return MROCE_REASON_RX_MALFORMED;
+	}
+}
+
+/* ---- toward a receiving half: numbered packets ---- */
+
+/* Is the packet the sender's, and are its ACKs to go where it came from? */
+static bool admit(struct mroce_rxhalf *h, const struct mroce_base *base, const struct mroce_arrival *from)
+{
+	if (!ipv6_addr_equal(&from->saddr, &h->saddr) || !ipv6_addr_equal(&from->daddr, &h->daddr)) {
+		mroce_drop(h->dev, MROCE_REASON_RX_ADDRESS);
+		return false;
+	}
+	mroce_rxhalf_confirm(h);
+	if (READ_ONCE(h->heard) != jiffies)
+		WRITE_ONCE(h->heard, jiffies);
+	return true;
+}
+
+/* ACKs of a path carry its source port (rule 13), which changes with its epoch. Half's lock held. */
+static void follow_port(struct mroce_rxhalf *h, u8 path, __be16 sport)
+{
+	struct mroce_flow *flow = &h->flow[path];
+
+	if (likely(flow->sport == sport))
+		return;
+	mroce_flow_drop(flow);
+	flow->sport = sport;
+}
+
+static bool arrive(struct mroce_rxhalf *h, const struct mroce_data *d, u32 count, u32 bytes,
+		   const struct mroce_arrival *from, struct mroce_rxop *op)
+{
+	enum mroce_reason reason = MROCE_REASON_RX_STATE;
+
+	spin_lock(&h->lock);
+	if (!h->gone)
+		reason = mroce_rx_arrive(&h->rx, d, count, bytes, from->ce, ktime_get_ns(), op);
+	if (reason == MROCE_REASON_NONE)
+		follow_port(h, d->base.path, from->sport);
+	spin_unlock(&h->lock);
+	if (reason != MROCE_REASON_NONE)
+		mroce_drop(h->dev, reason);
+	return reason == MROCE_REASON_NONE;
+}
+
+static void finish(struct mroce_rxhalf *h, struct mroce_rxop *op, bool taken)
+{
+	spin_lock(&h->lock);
+	if (taken)
+		op->bits = 1;
+	mroce_rx_finish(&h->rx, NULL, op);
+	spin_unlock(&h->lock);
+	mroce_send_acks(h);
+}
+
+static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
+		 const struct mroce_arrival *from, unsigned int gso_size)
+{
+	const unsigned int header = sizeof(struct mroce_wire_data);
+	struct mroce_rxhalf *h;
+	struct mroce_rxop op;
+	struct mroce_data d;
+	struct mroce_qp *qp;
+	u32 count, bytes;
+	bool known;
+	int err;
+
+	if (!pskb_may_pull(skb, header)) {
+		stray(sock, from, MROCE_REASON_RX_SHORT);
+		return;
+	}
+	bytes = skb->len - header;
+	err = mroce_parse_data(skb->data, header, bytes, &d, &count);
+	if (err) {
+		stray(sock, from, reason_of(err));
+		return;
+	}
+	/* several packets' worth in one datagram is a train only if the stack says so too */
+	if (gso_size ? gso_size != d.psize : count > 1) {
+		stray(sock, from, MROCE_REASON_RX_GSO);
+		return;
+	}
+	h = mroce_rxhalf_by_id(sock, base->id);
+	if (!h) {
+		unknown_id(sock, from, base);
+		return;
+	}
+	count_in(h->dev, count, bytes);
+	if (!admit(h, base, from) || !arrive(h, &d, count, bytes, from, &op))
+		goto put;
+
+	qp = mroce_qp_by_stream(h->dev, d.stream);
+	if (!qp || !mroce_qp_data(qp, h, &op, skb, header)) {
+		spin_lock(&h->lock);
+		known = mroce_rx_unknown(&h->rx, &op);
+		mroce_rx_finish(&h->rx, NULL, &op);
+		spin_unlock(&h->lock);
+		if (!known)
+			mroce_drop(h->dev, MROCE_REASON_RX_STREAM);
+	}
+	if (qp)
+		mroce_qp_put(qp);
+	mroce_send_acks(h);
+put:
+	mroce_rxhalf_put(h);
+}
+
+static noinline void open(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
+			  const struct mroce_arrival *from)
+{
+	struct mroce_open o, reply = {};
+	struct mroce_wire_open wire;
+	struct mroce_data d = {};
+	struct mroce_rxhalf *h;
+	struct mroce_rxop op;
+	int err;
+
+	err = pskb_may_pull(skb, sizeof(wire)) ? mroce_parse_open(skb->data, skb->len, &o) : -EBADMSG;
+	if (err) {
+		stray(sock, from, reason_of(err));
+		return;
+	}
+	h = mroce_rxhalf_by_id(sock, base->id);
+	if (!h) {
+		unknown_id(sock, from, base);
+		return;
+	}
+	count_in(h->dev, 1, 0);
+	d.base = *base;
+	d.stamp = o.stamp;
+	d.flags = o.flags;
+	if (!admit(h, base, from) || !arrive(h, &d, 1, 0, from, &op))
+		goto put;
+
+	mroce_qp_opened(h->dev, h, &o, &reply);
+	reply.base = (struct mroce_base){
+		.version = MROCE_WIRE_VERSION,
+		.type = MROCE_T_OPEN_REPLY,
+		.path = base->path,
+		.epoch = base->epoch,
+		.id = h->rx.peer_id,
+	};
+	reply.peer_qpn = o.own_qpn;
+	reply.to = o.stream;
+	reply.attempt = o.attempt;
+	mroce_send_bare(h->dev, &h->flow[base->path], &wire, mroce_build_open(&wire, &reply));
+	finish(h, &op, true);
+put:
+	mroce_rxhalf_put(h);
+}
+
+static noinline void control(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
+			     const struct mroce_arrival *from)
+{
+	struct mroce_data d = {};
+	struct mroce_rxhalf *h;
+	struct mroce_control c;
+	struct mroce_rxop op;
+	u32 bytes;
+	int err;
+
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_control)) ?
+	      mroce_parse_control(skb->data, skb->len, &c) : -EBADMSG;
+	if (err) {
+		stray(sock, from, reason_of(err));
+		return;
+	}
+	h = mroce_rxhalf_by_id(sock, base->id);
+	if (!h) {
+		unknown_id(sock, from, base);
+		return;
+	}
+	bytes = skb->len - sizeof(struct mroce_wire_control);
+	count_in(h->dev, 1, bytes);
+	d.base = *base;
+	d.stamp = c.stamp;
+	d.flags = c.flags;
+	if (admit(h, base, from) && arrive(h, &d, 1, bytes, from, &op)) {
+		if (base->type == MROCE_T_CONTROL)
+			mroce_qp_control(h->dev, h, &c);
+		finish(h, &op, true);
+	}
+	mroce_rxhalf_put(h);
+}
+
+/* ---- toward a sending half ---- */
+
+static struct mroce_txhalf *answered(struct mroce_sock *sock, const struct mroce_base *base,
+				     const struct mroce_arrival *from)
+{
+	struct mroce_txhalf *h = mroce_txhalf_by_id(sock, base->id);
+
+	if (!h) {
+		unknown_id(sock, from, base);
+		return NULL;
+	}
+	count_in(h->dev, 1, 0);
+	if (!ipv6_addr_equal(&from->saddr, &h->daddr) || !ipv6_addr_equal(&from->daddr, &h->saddr)) {
+		mroce_drop(h->dev, MROCE_REASON_RX_ADDRESS);
+		return NULL;
+	}
+	return h;
+}
+
+/* False: nothing came of it. The ACK is on this stack frame only, which is gone before anything is sent in answer. */
+static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
+					      const struct mroce_arrival *from)
+{
+	unsigned int len = min_t(unsigned int, skb->len, MROCE_HEADER_MAX);
+	enum mroce_reason reason = MROCE_REASON_RX_STATE;
+	struct mroce_txhalf *h;
+	struct mroce_ack a;
+	int err;
+
+	err = pskb_may_pull(skb, len) ? mroce_parse_ack(skb->data, len, &a) : -EBADMSG;
+	if (err) {
+		stray(sock, from, reason_of(err));
+		return NULL;
+	}
+	h = answered(sock, base, from);
+	if (!h)
+		return NULL;
+	mroce_count(h->dev, MROCE_CNT_RX_ACKS, 1);
+	spin_lock(&h->lock);
+	if (!h->gone)
+		reason = mroce_tx_ack(&h->tx, &a, ktime_get_ns());
+	spin_unlock(&h->lock);
+	if (reason != MROCE_REASON_NONE) {
+		mroce_drop(h->dev, reason);
+		return NULL;
+	}
+	return h;
+}
+
+static void ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base, const struct mroce_arrival *from)
+{
+	struct mroce_txhalf *h = take_ack(sock, skb, base, from);
+
+	if (!h)
+		return;
+	mroce_txhalf_settle(h);
+	mroce_xmit(h);
+}
+
+static noinline void open_reply(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
+				const struct mroce_arrival *from)
+{
+	struct mroce_txhalf *h;
+	struct mroce_open o;
+	int err;
+
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_open)) ? mroce_parse_open(skb->data, skb->len, &o) : -EBADMSG;
+	if (err) {
+		stray(sock, from, reason_of(err));
+		return;
+	}
+	h = answered(sock, base, from);
+	if (!h)
+		return;
+	if (READ_ONCE(h->gone)) {
+		mroce_drop(h->dev, MROCE_REASON_RX_STATE);
+		return;
+	}
+	mroce_qp_open_reply(h->dev, h, &o);
+	mroce_txhalf_settle(h);
+	mroce_xmit(h);
+}
+
+/* ---- of no connection ---- */
+
+static noinline void hello(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from)
+{
+	struct mroce_hello h;
+	int err;
+
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_hello)) ? mroce_parse_hello(skb->data, skb->len, &h) : -EBADMSG;
+	if (err)
+		stray(sock, from, reason_of(err));
+	else if (h.base.type == MROCE_T_HELLO)
+		mroce_hello(sock, &h, from);
+	else
+		mroce_hello_ack(sock, &h, from);
+}
+
+static noinline void reset(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from)
+{
+	struct mroce_reset r;
+	int err;
+
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_reset)) ? mroce_parse_reset(skb->data, skb->len, &r) : -EBADMSG;
+	if (err)
+		stray(sock, from, reason_of(err));
+	else
+		mroce_reset_in(sock, &r, from);
+}
+
+static void datagram(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from)
+{
+	const unsigned int header = sizeof(struct mroce_wire_ud);
+	struct mroce_dev *dev;
+	struct mroce_ud u;
+	int err;
+
+	err = pskb_may_pull(skb, header) ? mroce_parse_ud(skb->data, header, &u) : -EBADMSG;
+	if (!err && u.length != skb->len - header)
+		err = -EBADMSG;
+	if (err) {
+		stray(sock, from, reason_of(err));
+		return;
+	}
+	dev = mroce_dev_by_addr(sock, &from->daddr);
+	if (!dev)
+		return;
+	count_in(dev, 1, u.length);
+	mroce_qp_datagram(dev, &u, skb, header, from);
+	mroce_dev_put(dev);
+}
+
+/* ---- from the network layer ---- */
+
+void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from, unsigned int gso_size)
+{
+	enum mroce_reason reason = MROCE_REASON_NONE;
+	struct mroce_base base;
+	int err;
+
+	if (!pskb_may_pull(skb, sizeof(struct mroce_wire_base))) {
+		reason = MROCE_REASON_RX_SHORT;
+	} else {
+		err = mroce_parse_base(skb->data, sizeof(struct mroce_wire_base), &base);
+		if (err)
+			reason = reason_of(err);
+		else if (gso_size && base.type != MROCE_T_DATA)
+			reason = MROCE_REASON_RX_GSO;
+	}
+	if (reason != MROCE_REASON_NONE) {
+		stray(sock, from, reason);
+		kfree_skb(skb);
+		return;
+	}
+
+	switch (base.type) {
+	case MROCE_T_DATA:
+		data(sock, skb, &base, from, gso_size);
+		break;
+	case MROCE_T_ACK:
+		ack(sock, skb, &base, from);
+		break;
+	case MROCE_T_OPEN:
+		open(sock, skb, &base, from);
+		break;
+	case MROCE_T_OPEN_REPLY:
+		open_reply(sock, skb, &base, from);
+		break;
+	case MROCE_T_CONTROL:
+	case MROCE_T_PROBE:
+		control(sock, skb, &base, from);
+		break;
+	case MROCE_T_HELLO:
+	case MROCE_T_HELLO_ACK:
+		hello(sock, skb, from);
+		break;
+	case MROCE_T_RESET:
+		reset(sock, skb, from);
+		break;
+	case MROCE_T_UD:
+		datagram(sock, skb, from);
+		break;
+	}
+	consume_skb(skb);
+}
+
+/*
+ * Anybody can send an ICMP error; it counts if it quotes the id that the peer chose for us and a number that may be
+ * outstanding (rule 23). Even then "unreachable" is only counted: paths fail by silence.
+ */
+void mroce_receive_error(struct mroce_sock *sock, const struct in6_addr *daddr, __be16 sport,
+			 const void *hdr, unsigned int len, unsigned int mtu)
+{
+	struct mroce_txhalf *h;
+	struct mroce_base base;
+
+	if (mroce_parse_base(hdr, len, &base) || !base.id)
+		return;
+	h = mroce_txhalf_by_peer(sock, daddr, base.id);
+	if (!h || base.path >= h->nflows || h->flow[base.path].sport != sport)
+		return;
+	if (!mtu) {
+		mroce_drop(h->dev, MROCE_REASON_TX_NO_ROUTE);
+		return;
+	}
+	spin_lock_bh(&h->lock);
+	if (!h->gone && base.path < h->tx.npaths && mroce_seq_before(base.number, h->tx.path[base.path].next))
+		mroce_txhalf_mtu(h, base.path, mtu);
+	spin_unlock_bh(&h->lock);
+}

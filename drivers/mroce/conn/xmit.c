@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The transmitter: what the engine picks becomes an skb and leaves, with no lock held. Also the timers
+ * of both halves, acknowledgements, and the engine's statistics on their way to the counters.
+ *
+ * Contexts: the caller of a doorbell, the softirq of an ACK or timer, and the tasklet of a half. One at a time
+ * transmits for a half, with bottom halves off as long as it is the one, so that it is never preempted
+ * meanwhile; the others leave, for whoever transmits looks again after their change.
+ */
+#include <linux/percpu.h>
+
+#include "conn.h"
+
+#define XMIT_BATCH	8	/* transmissions with bottom halves off at a stretch, in process context */
+#define XMIT_SOFTIRQ	32	/* transmissions of one softirq run (rule 40) */
+#define XMIT_PROCESS	512	/* transmissions of one doorbell; more is the tasklet's */
+#define PAYLOAD_LEAST	1024	/* below this a path's MTU does not make new messages' packets smaller */
+
+/*
+ * Are we inside mroce_packet_send() on this processor? A redirect below us (tc mirred) can bring a packet to
+ * our own receive function from there; what that raises is left to timers and tasklets (rule 40).
+ */
+static DEFINE_PER_CPU(unsigned int, sending_depth);
+
+/* ---- counters ---- */
+
+/* what a statistic grew by; by reference, as both sides are fields */
+static u64 growth(u64 *told, u64 now)
+{
+	u64 n = now - *told;
+
+	*told = now;
+	return n;
+}
+
+static void count_growth(struct mroce_dev *dev, unsigned int counter, u64 *told, u64 now)
+{
+	if (*told != now)
+		mroce_count(dev, counter, growth(told, now));
+}
+
+void mroce_txhalf_count(struct mroce_txhalf *h)
+{
+	const struct mroce_tx_stats *s = &h->tx.stats;
+	struct mroce_tx_stats *t = &h->told;
+
+	lockdep_assert_held(&h->lock);
+	count_growth(h->dev, MROCE_CNT_TX_RESENT, &t->resent, s->resent);
+	count_growth(h->dev, MROCE_CNT_TX_LOST, &t->lost, s->lost);
+	count_growth(h->dev, MROCE_CNT_TX_PROBE_TIMEOUT, &t->probe_timeouts, s->probe_timeouts);
+	count_growth(h->dev, MROCE_CNT_TX_SPURIOUS, &t->spurious, s->spurious);
+	count_growth(h->dev, MROCE_CNT_RNR_WAITS, &t->rnr, s->rnr);
+}
+
+void mroce_rxhalf_count(struct mroce_rxhalf *h)
+{
+	static const u8 reasons[MROCE_N_MAX] = {
+		[MROCE_N_RNR] = MROCE_REASON_NAK_RNR,
+		[MROCE_N_HOLD] = MROCE_REASON_NAK_HOLD,
+		[MROCE_N_WINDOW] = MROCE_REASON_NAK_WINDOW,
+		[MROCE_N_READS] = MROCE_REASON_NAK_READS,
+		[MROCE_N_NOT_READY] = MROCE_REASON_NAK_NOT_READY,
+		[MROCE_N_MEMORY] = MROCE_REASON_NAK_MEMORY,
+		[MROCE_N_FAULT] = MROCE_REASON_NAK_FAULT,
+		[MROCE_N_ACCESS] = MROCE_REASON_NAK_ACCESS,
+		[MROCE_N_LENGTH] = MROCE_REASON_NAK_LENGTH,
+		[MROCE_N_GONE] = MROCE_REASON_NAK_GONE,
+		[MROCE_N_OPERATION] = MROCE_REASON_NAK_OPERATION,
+	};
+	const struct mroce_rx_stats *s = &h->rx.stats;
+	struct mroce_rx_stats *t = &h->told;
+	u32 i;
+
+	lockdep_assert_held(&h->lock);
+	count_growth(h->dev, MROCE_CNT_RX_CE, &t->ce, s->ce);
+	count_growth(h->dev, MROCE_CNT_RX_HELD, &t->held, s->held);
+	count_growth(h->dev, MROCE_REASON_RX_DUPLICATE, &t->duplicates, s->duplicates);
+	count_growth(h->dev, MROCE_REASON_RX_CLAIMED, &t->claimed, s->claimed);
+	for (i = 1; i < MROCE_N_MAX; i++)
+		count_growth(h->dev, reasons[i], &t->refused[i], s->refused[i]);
+}
+
+/* ---- one skb ---- */
+
+/* Out, and counted: @packets of the wire with @bytes of payload. Consumes @skb; bottom halves off. */
+static int out(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *skb, u32 packets, u32 bytes,
+	       unsigned int psize, bool ect, bool frag)
+{
+	struct mroce_sock *sock;
+	int err = -ENODEV;
+
+	rcu_read_lock();
+	/* whoever marks the device gone waits for us, and then drops routes and socket */
+	sock = READ_ONCE(dev->sock);
+	if (sock && !READ_ONCE(dev->gone)) {
+		this_cpu_inc(sending_depth);
+		err = mroce_packet_send(sock, flow, skb, psize, psize ? sizeof(struct mroce_wire_data) : 0, ect, frag);
+		this_cpu_dec(sending_depth);
+	} else {
+		kfree_skb(skb);
+	}
+	rcu_read_unlock();
+
+	if (!err) {
+		mroce_count(dev, MROCE_CNT_TX_PACKETS, packets);
+		mroce_count(dev, MROCE_CNT_TX_SKBS, 1);
+		if (bytes)
+			mroce_count(dev, MROCE_CNT_TX_BYTES, bytes);
+	} else if (err == -ENOBUFS) {
+		mroce_drop(dev, MROCE_REASON_TX_LOCAL_DROP);
+	} else if (err != -EMSGSIZE && err != -ENODEV) {
+		mroce_drop(dev, MROCE_REASON_TX_NO_ROUTE);
+	}
+	return err;
+}
+
+static struct sk_buff *alloc(struct mroce_dev *dev, unsigned int len)
+{
+	struct sk_buff *skb = mroce_packet_alloc(len);
+
+	if (!skb)
+		mroce_drop(dev, MROCE_REASON_TX_NOMEM);
+	return skb;
+}
+
+int mroce_send_bare(struct mroce_dev *dev, struct mroce_flow *flow, const void *hdr, unsigned int len)
+{
+	struct sk_buff *skb = alloc(dev, len);
+
+	if (!skb)
+		return -ENOMEM;
+	skb_put_data(skb, hdr, len);
+	return out(dev, flow, skb, 1, 0, 0, false, false);
+}
+
+/* ---- what the engine picks ---- */
+
+/* The flow of a path; a new epoch is a new source port, so a new draw of the network's hash. */
+static struct mroce_flow *flow_of(struct mroce_txhalf *h, u8 path, u8 epoch)
+{
+	struct mroce_flow *flow = &h->flow[path];
+
+	if (h->epoch[path] != epoch) {
+		mroce_flow_drop(flow);
+		flow->sport = mroce_txhalf_port(h, path, epoch);
+		h->epoch[path] = epoch;
+	}
+	return flow;
+}
+
+static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
+{
+	struct mroce_flow *flow = flow_of(h, x->path, x->data.base.epoch);
+	const unsigned int header = sizeof(struct mroce_wire_data);
+	unsigned int packets, bytes;
+	struct sk_buff *skb;
+	int err = 0;
+
+	skb = alloc(h->dev, header + min_t(unsigned int, x->bytes, MROCE_COPY_BELOW));
+	if (!skb)
+		return -ENOMEM;
+	skb_put(skb, header);
+	*reason = mroce_qp_build(x->txs, x, skb, &err);
+	bytes = skb->len - header;
+	if (err == -EMSGSIZE && bytes >= x->data.psize) {
+		/* more fragments than an skb holds: what fits goes, the rest shows as a gap behind it */
+		if (bytes < x->bytes) {
+			bytes = rounddown(bytes, x->data.psize);
+			x->data.flags &= ~MROCE_F_LAST;
+		}
+		err = pskb_trim(skb, header + bytes);
+	}
+	if (*reason != MROCE_REASON_NONE || err) {
+		if (err == -ENOMEM)
+			mroce_drop(h->dev, MROCE_REASON_TX_NOMEM);
+		kfree_skb(skb);
+		return err;
+	}
+	mroce_build_data(skb->data, &x->data);
+	packets = bytes > x->data.psize ? DIV_ROUND_UP(bytes, x->data.psize) : 1;
+	return out(h->dev, flow, skb, packets, bytes, packets > 1 ? x->data.psize : 0, true,
+		   x->data.psize > READ_ONCE(h->usable[x->path]));
+}
+
+/* the padding of a full-size probe: a page of zeros, again and again */
+static int pad(struct sk_buff *skb, unsigned int len)
+{
+	int err = 0;
+
+	while (len && !err) {
+		unsigned int n = min_t(unsigned int, len, PAGE_SIZE);
+
+		err = mroce_packet_add(skb, ZERO_PAGE(0), 0, n, false);
+		len -= n;
+	}
+	return err;
+}
+
+static int send_control(struct mroce_txhalf *h, struct mroce_xmit *x)
+{
+	struct mroce_flow *flow = flow_of(h, x->path, x->control.base.epoch);
+	struct sk_buff *skb;
+	int err;
+
+	skb = alloc(h->dev, sizeof(struct mroce_wire_control));
+	if (!skb)
+		return -ENOMEM;
+	mroce_build_control(skb_put(skb, sizeof(struct mroce_wire_control)), &x->control);
+	err = pad(skb, x->control.length);
+	if (err) {
+		kfree_skb(skb);
+		return err;
+	}
+	return out(h->dev, flow, skb, 1, x->control.length, 0, true, false);
+}
+
+static int send_open(struct mroce_txhalf *h, struct mroce_xmit *x)
+{
+	struct mroce_flow *flow = flow_of(h, x->path, x->open.base.epoch);
+	struct sk_buff *skb = alloc(h->dev, sizeof(struct mroce_wire_open));
+
+	if (!skb)
+		return -ENOMEM;
+	mroce_build_open(skb_put(skb, sizeof(struct mroce_wire_open)), &x->open);
+	return out(h->dev, flow, skb, 1, 0, 0, true, false);
+}
+
+static int send_hello(struct mroce_txhalf *h, struct mroce_xmit *x)
+{
+	struct sk_buff *skb = alloc(h->dev, sizeof(struct mroce_wire_hello));
+
+	if (!skb)
+		return -ENOMEM;
+	mroce_build_hello(skb_put(skb, sizeof(struct mroce_wire_hello)), &x->hello);
+	return out(h->dev, &h->flow[x->path], skb, 1, 0, 0, false, false);
+}
+
+static int transmit(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
+{
+	*reason = MROCE_REASON_NONE;
+	switch (x->kind) {
+	case MROCE_XMIT_DATA:
+		return send_data(h, x, reason);
+	case MROCE_XMIT_OPEN:
+		return send_open(h, x);
+	case MROCE_XMIT_CONTROL:
+	case MROCE_XMIT_PROBE:
+		return send_control(h, x);
+	case MROCE_XMIT_HELLO:
+		return send_hello(h, x);
+	}
+	return -EINVAL;
+}
+
+void mroce_txhalf_mtu(struct mroce_txhalf *h, u8 path, unsigned int mtu)
+{
+	u16 payload = mroce_payload_of_mtu(mtu);
+
+	lockdep_assert_held(&h->lock);
+	if (payload >= h->usable[path])
+		return;
+	WRITE_ONCE(h->usable[path], payload);
+	if (h->tx.max_payload > max_t(u16, payload, PAYLOAD_LEAST))
+		h->tx.max_payload = max_t(u16, payload, PAYLOAD_LEAST);
+}
+
+/* The path passes less than was sent: ask its route what. A train that was too long for its link is an error of the same name. */
+static int smaller(struct mroce_txhalf *h, u8 path)
+{
+	int mtu = -ENODEV;
+
+	rcu_read_lock();
+	if (!READ_ONCE(h->dev->gone))
+		mtu = mroce_flow_mtu(h->dev->sock, &h->flow[path]);
+	rcu_read_unlock();
+	return mtu;
+}
+
+/* ---- the loop ---- */
+
+/* At most @budget transmissions. True: there may be more. Bottom halves are off. */
+static bool burst(struct mroce_txhalf *h, unsigned int budget)
+{
+	struct mroce_txs *txs;
+	struct mroce_xmit x;
+	enum mroce_reason reason;
+	bool more = true;
+	int err, mtu;
+
+	spin_lock(&h->lock);
+	if (h->sending || h->gone) {
+		spin_unlock(&h->lock);
+		return false;
+	}
+	h->sending = true;
+	while (budget--) {
+		if (h->gone || !mroce_tx_pick(&h->tx, ktime_get_ns(), &x)) {
+			more = false;
+			break;
+		}
+		txs = x.kind == MROCE_XMIT_DATA ? x.txs : NULL;
+		if (txs)
+			mroce_qp_pin(txs);
+		spin_unlock(&h->lock);
+
+		mtu = 0;
+		err = transmit(h, &x, &reason);
+		if (unlikely(err == -EMSGSIZE))
+			mtu = smaller(h, x.path);
+
+		spin_lock(&h->lock);
+		if (unlikely(mtu > 0))
+			mroce_txhalf_mtu(h, x.path, mtu);
+		mroce_tx_sent(&h->tx, &x, err, reason);
+		if (txs) {
+			spin_unlock(&h->lock);
+			mroce_qp_unpin(txs);
+			spin_lock(&h->lock);
+		}
+	}
+	h->sending = false;
+	mroce_txhalf_count(h);
+	mroce_txhalf_arm(h);
+	spin_unlock(&h->lock);
+	return more;
+}
+
+void mroce_xmit(struct mroce_txhalf *h)
+{
+	bool softirq = in_serving_softirq(), more;
+	unsigned int left = softirq ? XMIT_SOFTIRQ : XMIT_PROCESS;
+
+	/* inside a transmission: not deeper; without an exact processor the answer is still safe */
+	if (unlikely(this_cpu_read(sending_depth))) {
+		mroce_xmit_soon(h);
+		return;
+	}
+	do {
+		unsigned int n = softirq ? left : min_t(unsigned int, left, XMIT_BATCH);
+
+		local_bh_disable();
+		more = burst(h, n);
+		mroce_txhalf_settle(h);
+		/* in process context: what came back meanwhile is received here */
+		local_bh_enable();
+		left -= n;
+	} while (more && left && (softirq || !need_resched()));
+	if (more)
+		mroce_xmit_soon(h);
+}
+
+void mroce_xmit_soon(struct mroce_txhalf *h)
+{
+	/* whoever sets gone waits for us before the tasklet is killed */
+	rcu_read_lock();
+	if (!READ_ONCE(h->gone))
+		tasklet_schedule(&h->resume);
+	rcu_read_unlock();
+}
+
+void mroce_txhalf_resume(struct tasklet_struct *t)
+{
+	mroce_xmit(container_of(t, struct mroce_txhalf, resume));
+}
+
+void mroce_txhalf_settle(struct mroce_txhalf *h)
+{
+	struct mroce_txs *txs;
+
+	local_bh_disable();
+	for (;;) {
+		spin_lock(&h->lock);
+		txs = mroce_tx_done(&h->tx);
+		if (txs)
+			mroce_qp_pin(txs);
+		spin_unlock(&h->lock);
+		if (!txs)
+			break;
+		mroce_qp_progress(txs);
+	}
+	local_bh_enable();
+}
+
+/* ---- acknowledgements ---- */
+
+void mroce_send_acks(struct mroce_rxhalf *h)
+{
+	struct mroce_ack ack;
+	struct sk_buff *skb;
+	unsigned int len;
+	bool due;
+
+	if (unlikely(this_cpu_read(sending_depth))) {
+		spin_lock(&h->lock);
+		if (!h->gone) {
+			h->armed = 0;
+			hrtimer_start(&h->timer, 0, HRTIMER_MODE_ABS_SOFT);
+		}
+		spin_unlock(&h->lock);
+		return;
+	}
+	for (;;) {
+		spin_lock(&h->lock);
+		due = !h->gone && mroce_rx_ack(&h->rx, ktime_get_ns(), &ack);
+		if (!due) {
+			mroce_rxhalf_count(h);
+			mroce_rxhalf_arm(h);
+		}
+		spin_unlock(&h->lock);
+		if (!due)
+			return;
+
+		len = sizeof(struct mroce_wire_ack) + ack.nrecords * sizeof(struct mroce_wire_record);
+		skb = alloc(h->dev, len);
+		if (!skb)
+			continue;
+		mroce_build_ack(skb_put(skb, len), &ack);
+		if (!out(h->dev, &h->flow[ack.base.path], skb, 1, 0, 0, false, false))
+			mroce_count(h->dev, MROCE_CNT_TX_ACKS, 1);
+	}
+}
+
+/* ---- timers ---- */
+
+/*
+ * A timer that is due earlier than the engine wants is left alone: starting one costs more than a look
+ * too many, and the engine is told the time, not that "its" timer fired.
+ */
+void mroce_txhalf_arm(struct mroce_txhalf *h)
+{
+	lockdep_assert_held(&h->lock);
+	if (h->gone || h->tx.timer >= h->armed)
+		return;
+	h->armed = h->tx.timer;
+	hrtimer_start(&h->timer, ns_to_ktime(h->armed), HRTIMER_MODE_ABS_SOFT);
+}
+
+void mroce_rxhalf_arm(struct mroce_rxhalf *h)
+{
+	lockdep_assert_held(&h->lock);
+	if (h->gone || h->rx.timer >= h->armed)
+		return;
+	h->armed = h->rx.timer;
+	hrtimer_start(&h->timer, ns_to_ktime(h->armed), HRTIMER_MODE_ABS_SOFT);
+}
+
+enum hrtimer_restart mroce_txhalf_timer(struct hrtimer *t)
+{
+	struct mroce_txhalf *h = container_of(t, struct mroce_txhalf, timer);
+
+	spin_lock(&h->lock);
+	h->armed = MROCE_NEVER;
+	if (!h->gone)
+		mroce_tx_timer(&h->tx, ktime_get_ns());
+	spin_unlock(&h->lock);
+	mroce_txhalf_settle(h);
+	mroce_xmit(h);
+	return HRTIMER_NORESTART;
+}
+
+enum hrtimer_restart mroce_rxhalf_timer(struct hrtimer *t)
+{
+	struct mroce_rxhalf *h = container_of(t, struct mroce_rxhalf, timer);
+
+	spin_lock(&h->lock);
+	h->armed = MROCE_NEVER;
+	if (!h->gone)
+		mroce_rx_timer(&h->rx, ktime_get_ns());
+	spin_unlock(&h->lock);
+	mroce_send_acks(h);
+	return HRTIMER_NORESTART;
+}
