@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lifetimes of halves, and the tables that they are found in: of the whole module, read
- * under RCU, changed under table_lock (bottom halves off; no half's lock is taken inside it).
+ * Lifetimes of halves, and the tables that they are found in: of the whole module, read under RCU,
+ * changed under table_lock (bottom halves off; no half's lock is taken inside it).
  *
  * A half lives as long as it has references. The tables hold one, which goes with the half's
  * removal: unlinked, marked gone, a grace period, then timer, tasklet and routes. So whoever found
- * it under RCU, or has a reference, may use it until it sees gone; memory goes after another grace period.
+ * it under RCU, or has a reference, may use it until it sees gone; memory goes after another grace
+ * period.
  *
  * Timers: linger, every LINGER_STEP while a device has halves: idle halves go.
  */
@@ -20,12 +21,14 @@
 #define ADDR_BITS	10
 #define LINGER_STEP	(2 * HZ)
 #define TX_LINGER	(10 * HZ)	/* without a queue pair */
-#define RX_LINGER	(60 * HZ)	/* outlives the sender's, or every new queue pair would meet a RESET */
+#define RX_LINGER	(60 * HZ)	/* outlives the sender's, which would meet a RESET */
 #define RX_UNCONFIRMED	(5 * HZ)	/* nothing was ever heard with the id that we gave */
 #define MAX_RX		65536		/* receiving halves of a device */
 
 static DEFINE_SPINLOCK(table_lock);
-/* own ids are ours and random, so nobody else chooses a bucket; addresses are hashed with a secret */
+/*
+ * own ids are ours and random, so nobody else chooses a bucket; addresses are hashed with a secret
+ */
 static DEFINE_HASHTABLE(tx_ids, ID_BITS);
 static DEFINE_HASHTABLE(rx_ids, ID_BITS);
 static DEFINE_HASHTABLE(tx_addrs, ADDR_BITS);
@@ -81,12 +84,14 @@ struct mroce_txhalf *mroce_txhalf_by_id(struct mroce_sock *sock, u64 own_id)
 	return NULL;
 }
 
-struct mroce_txhalf *mroce_txhalf_by_peer(struct mroce_sock *sock, const struct in6_addr *daddr, u64 peer_id)
+struct mroce_txhalf *mroce_txhalf_by_peer(struct mroce_sock *sock, const struct in6_addr *daddr,
+					  u64 peer_id)
 {
 	struct mroce_txhalf *h;
 
 	hash_for_each_possible_rcu(tx_addrs, h, by_addr, addr_key(daddr))
-		if (READ_ONCE(h->tx.peer_id) == peer_id && ipv6_addr_equal(&h->daddr, daddr) && belongs(h->dev, sock))
+		if (READ_ONCE(h->tx.peer_id) == peer_id && ipv6_addr_equal(&h->daddr, daddr) &&
+		    belongs(h->dev, sock))
 			return h;
 	return NULL;
 }
@@ -96,12 +101,14 @@ struct mroce_rxhalf *mroce_rxhalf_by_id(struct mroce_sock *sock, u64 own_id)
 	struct mroce_rxhalf *h;
 
 	hash_for_each_possible_rcu(rx_ids, h, by_id, own_id)
-		if (h->rx.own_id == own_id && belongs(h->dev, sock) && refcount_inc_not_zero(&h->refs))
+		if (h->rx.own_id == own_id && belongs(h->dev, sock) &&
+		    refcount_inc_not_zero(&h->refs))
 			return h;
 	return NULL;
 }
 
-struct mroce_rxhalf *mroce_rxhalf_by_hello(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr,
+struct mroce_rxhalf *mroce_rxhalf_by_hello(struct mroce_dev *dev, const struct in6_addr *saddr,
+					   const struct in6_addr *daddr,
 					   const struct mroce_hello *hello, bool *replaces)
 {
 	struct mroce_rxhalf *h;
@@ -112,8 +119,8 @@ struct mroce_rxhalf *mroce_rxhalf_by_hello(struct mroce_dev *dev, const struct i
 			continue;
 		if (h->rx.instance != hello->instance)
 			*replaces = true;
-		else if (h->rx.half == hello->half && h->rx.peer_id == hello->own_id && ipv6_addr_equal(&h->daddr, daddr) &&
-			 refcount_inc_not_zero(&h->refs))
+		else if (h->rx.half == hello->half && h->rx.peer_id == hello->own_id &&
+			 ipv6_addr_equal(&h->daddr, daddr) && refcount_inc_not_zero(&h->refs))
 			return h;
 	}
 	return NULL;
@@ -183,14 +190,18 @@ again:
 	return port;
 }
 
-/* The half toward an address; under table_lock. One that is dead is not found: its users are on their way out. */
+/*
+ * The half toward an address; under table_lock. One that is dead is not found: its users are on
+ * their way out.
+ */
 static struct mroce_txhalf *txhalf_find(struct mroce_dev *dev, const struct in6_addr *daddr)
 {
 	struct mroce_txhalf *h, *found = NULL;
 	u32 i;
 
 	hash_for_each_possible(tx_addrs, h, by_addr, addr_key(daddr))
-		if (h->dev == dev && ipv6_addr_equal(&h->daddr, daddr) && READ_ONCE(h->tx.state) != MROCE_TX_DEAD)
+		if (h->dev == dev && ipv6_addr_equal(&h->daddr, daddr) &&
+		    READ_ONCE(h->tx.state) != MROCE_TX_DEAD)
 			found = h;
 	if (found && !found->joins)
 		return found;
@@ -216,7 +227,8 @@ void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *a
 	for (i = 0; i < h->nplanes; i++)
 		memcpy(&h->peer_planes[i], ack->plane[i].addr, sizeof(h->peer_planes[i]));
 	list_for_each_entry(e, &h->dev->conns->tx, node)
-		if (e != h && !e->joins && READ_ONCE(e->tx.state) == MROCE_TX_OPEN && e->tx.instance == ack->instance)
+		if (e != h && !e->joins && READ_ONCE(e->tx.state) == MROCE_TX_OPEN &&
+		    e->tx.instance == ack->instance)
 			h->joins = true;
 	spin_unlock_bh(&table_lock);
 }
@@ -229,7 +241,10 @@ static int txhalf_mtu(struct mroce_txhalf *h)
 	rcu_read_lock();
 	if (!READ_ONCE(h->dev->gone)) {
 		mtu = mroce_flow_mtu(h->dev->sock, &h->flow[0]);
-		/* no route outlives the section: the device may be going, and nobody would drop this one */
+		/*
+		 * no route outlives the section: the device may be going, and nobody would drop
+		 * this one
+		 */
 		mroce_flow_drop(&h->flow[0]);
 	}
 	rcu_read_unlock();
@@ -259,12 +274,14 @@ static struct mroce_txs *find_txs(struct mroce_tx *tx, u32 own_id, bool response
 	struct mroce_txs *txs;
 
 	rcu_read_lock();
-	txs = mroce_qp_find_txs(container_of(tx, struct mroce_txhalf, tx)->dev, tx, own_id, response);
+	txs = mroce_qp_find_txs(container_of(tx, struct mroce_txhalf, tx)->dev, tx, own_id,
+				response);
 	rcu_read_unlock();
 	return txs;
 }
 
-static struct mroce_txhalf *txhalf_alloc(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr)
+static struct mroce_txhalf *txhalf_alloc(struct mroce_dev *dev, const struct in6_addr *saddr,
+					 const struct in6_addr *daddr)
 {
 	u8 npaths = clamp_t(u8, READ_ONCE(dev->npaths), 1, MROCE_MAX_PATHS);
 	struct net_device *ndev;
@@ -305,10 +322,11 @@ static struct mroce_txhalf *txhalf_alloc(struct mroce_dev *dev, const struct in6
 	return h;
 }
 
-struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr)
+struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6_addr *saddr,
+					 const struct in6_addr *daddr)
 {
 	struct mroce_conns *conns = dev->conns;
-	struct mroce_txhalf *h, *new = NULL;
+	struct mroce_txhalf *h, *fresh = NULL;
 	struct mroce_hello hello;
 	int mtu;
 
@@ -316,28 +334,28 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 		spin_lock_bh(&table_lock);
 		if (conns->stopped) {
 			spin_unlock_bh(&table_lock);
-			if (new)
-				mroce_txhalf_put(new);
+			if (fresh)
+				mroce_txhalf_put(fresh);
 			return ERR_PTR(-ENODEV);
 		}
 		h = txhalf_find(dev, daddr);
-		if (h || new)
+		if (h || fresh)
 			break;
 		spin_unlock_bh(&table_lock);
 
-		new = txhalf_alloc(dev, saddr, daddr);
-		if (!new)
+		fresh = txhalf_alloc(dev, saddr, daddr);
+		if (!fresh)
 			return ERR_PTR(-ENOMEM);
-		mtu = txhalf_mtu(new);
+		mtu = txhalf_mtu(fresh);
 		if (mtu < 0) {
-			mroce_txhalf_put(new);
+			mroce_txhalf_put(fresh);
 			return ERR_PTR(mtu);
 		}
-		txhalf_hello(new, mtu, &hello);
-		memset16(new->usable, hello.max_payload, ARRAY_SIZE(new->usable));
+		txhalf_hello(fresh, mtu, &hello);
+		memset16(fresh->usable, hello.max_payload, ARRAY_SIZE(fresh->usable));
 	}
 	if (!h) {
-		h = new;
+		h = fresh;
 		hello.half = conns->half_ids++;
 		list_add_tail(&h->node, &conns->tx);
 		hash_add_rcu(tx_ids, &h->by_id, h->tx.own_id);
@@ -348,9 +366,9 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 	mroce_txhalf_hold(h);
 	spin_unlock_bh(&table_lock);
 
-	if (new && h != new) {
-		mroce_txhalf_put(new);
-	} else if (new) {
+	if (fresh && h != fresh) {
+		mroce_txhalf_put(fresh);
+	} else if (fresh) {
 		spin_lock_bh(&h->lock);
 		if (!h->gone)
 			mroce_tx_connect(&h->tx, &hello, ktime_get_ns());
@@ -371,8 +389,9 @@ void mroce_txhalf_detach(struct mroce_txhalf *h)
 
 /* ---- receiving halves ---- */
 
-struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr,
-				      const struct mroce_hello *hello, u8 npaths, __be16 sport)
+struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_addr *saddr,
+				      const struct in6_addr *daddr, const struct mroce_hello *hello,
+				      u8 npaths, __be16 sport)
 {
 	struct mroce_conns *conns = dev->conns;
 	struct net_device *ndev = READ_ONCE(dev->ndev);

@@ -25,8 +25,9 @@ struct mroce_qp;
  * struct mroce_txhalf - a sending half
  * @tx: the engine's, under @lock
  * @saddr, @daddr: of the first contact; found by @daddr
- * @flow: one a path, @nflows of them; @epoch: for which its source port was chosen; @usable: payload that it passes now, bytes.
- *	Of the transmitter, which is one at a time
+ * @flow: one a path, @nflows of them; of the transmitter, which is one at a time
+ * @epoch: of each path, for which its source port was chosen
+ * @usable: payload that each path passes now, bytes
  * @seed: random, for source ports
  * @refs: one of the tables, one a user
  * @users: queue pairs attached, under the tables' lock; at 0 it lingers, then goes
@@ -40,7 +41,7 @@ struct mroce_qp;
  */
 struct mroce_txhalf {
 	struct mroce_tx tx;
-	spinlock_t lock;
+	spinlock_t lock;	/* @tx, flags */
 	struct mroce_dev *dev;
 	struct in6_addr saddr, daddr;
 	struct mroce_flow *flow;
@@ -68,14 +69,15 @@ struct mroce_txhalf {
  * @rx: the engine's, under @lock
  * @saddr: the sender's address, @daddr ours; found by @saddr, then @rx.instance and @rx.half
  * @flow: for the ACKs of each path (rule 13)
- * @refs: one of the tables, one a queue pair attached; with the first alone it goes when nothing was heard for a while
+ * @refs: one of the tables, one a queue pair attached; with the first alone it goes when nothing
+ *	was heard for a while
  * @gone: as in struct mroce_txhalf
  * @confirmed: a packet with our id came, so the sender is where it says
  * @heard: jiffies of the last packet
  */
 struct mroce_rxhalf {
 	struct mroce_rx rx;
-	spinlock_t lock;
+	spinlock_t lock;	/* @rx, flags, ports of @flow */
 	struct mroce_dev *dev;
 	struct in6_addr saddr, daddr;
 	struct mroce_flow *flow;
@@ -94,11 +96,14 @@ struct mroce_rxhalf {
 /* ---- conn.c ---- */
 
 /*
- * The sending half toward @daddr, made (and saying HELLO) if there is none; counts the user. Process context, no lock
- * held. ERR_PTR: -ENOMEM, -EHOSTUNREACH no route, -ENODEV the device is gone.
+ * The sending half toward @daddr, made (and saying HELLO) if there is none; counts the user.
+ * Process context, no lock held. ERR_PTR: -ENOMEM, -EHOSTUNREACH no route, -ENODEV the device is
+ * gone.
  */
-struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr);
-void mroce_txhalf_detach(struct mroce_txhalf *h);	/* the user is gone; any context but hard interrupts */
+struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6_addr *saddr,
+					 const struct in6_addr *daddr);
+/* The user is gone. Any context but hard interrupts. */
+void mroce_txhalf_detach(struct mroce_txhalf *h);
 struct mroce_txhalf *mroce_txhalf_hold(struct mroce_txhalf *h);
 void mroce_txhalf_put(struct mroce_txhalf *h);
 struct mroce_rxhalf *mroce_rxhalf_hold(struct mroce_rxhalf *h);
@@ -106,21 +111,34 @@ void mroce_rxhalf_put(struct mroce_rxhalf *h);
 
 /* ---- xmit.c ---- */
 
-/* Transmit what the half has, in the caller (process context or softirq; bottom halves are turned off inside). No lock held. */
+/*
+ * Transmit what the half has, in the caller (process context or softirq; bottom halves are turned
+ * off inside). No lock held.
+ */
 void mroce_xmit(struct mroce_txhalf *h);
 /* The same from a softirq of its own, soon. Any context. */
 void mroce_xmit_soon(struct mroce_txhalf *h);
-/* One unnumbered packet (ACK, HELLO, OPEN_REPLY, RESET, UD) whose header is @len bytes at @hdr; counted. Bottom halves off. */
-int mroce_send_bare(struct mroce_dev *dev, struct mroce_flow *flow, const void *hdr, unsigned int len);
+/*
+ * One unnumbered packet (ACK, HELLO, OPEN_REPLY, RESET, UD) whose header is @len bytes at @hdr;
+ * counted. Bottom halves off.
+ */
+int mroce_send_bare(struct mroce_dev *dev, struct mroce_flow *flow, const void *hdr,
+		    unsigned int len);
 /* Send every ACK that is due. Bottom halves off, no lock held. */
 void mroce_send_acks(struct mroce_rxhalf *h);
 /* Re-arm the half's timer from its engine's; under the half's lock. */
 void mroce_txhalf_arm(struct mroce_txhalf *h);
 void mroce_rxhalf_arm(struct mroce_rxhalf *h);
-/* After anything that may have put streams on tx.done: calls mroce_qp_progress() for each. No lock held. */
+/*
+ * After anything that may have put streams on tx.done: calls mroce_qp_progress() for each. No
+ * lock held.
+ */
 void mroce_txhalf_settle(struct mroce_txhalf *h);
 
-/* ---- what the queue pair (verbs/qp*.c) provides to this layer; bottom halves off, no lock held unless said ---- */
+/*
+ * ---- what the queue pair (verbs/) provides to this layer; bottom halves off, no lock held unless
+ * said ----
+ */
 
 /* Queue pair of a stream id or QPN, with a reference; NULL. Under RCU. */
 struct mroce_qp *mroce_qp_by_stream(struct mroce_dev *dev, u32 id);
@@ -128,49 +146,63 @@ struct mroce_qp *mroce_qp_by_qpn(struct mroce_dev *dev, u32 qpn);
 void mroce_qp_put(struct mroce_qp *qp);
 
 /*
- * An OPEN arrived on @h. Fills the reply (own_qpn, stream, credit, windows, status, reads); on ACCEPT both receiving
- * spaces are attached to @h and the response stream knows its peer. Idempotent.
+ * An OPEN arrived on @h. Fills the reply (own_qpn, stream, credit, windows, status, reads); on
+ * ACCEPT both receiving spaces are attached to @h and the response stream knows its peer.
+ * Idempotent.
  */
-void mroce_qp_opened(struct mroce_dev *dev, struct mroce_rxhalf *h, const struct mroce_open *open, struct mroce_open *reply);
+void mroce_qp_opened(struct mroce_dev *dev, struct mroce_rxhalf *h, const struct mroce_open *open,
+		     struct mroce_open *reply);
 /* An OPEN_REPLY for the stream reply->to; @h is the half that opened. */
-void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h, const struct mroce_open *reply);
+void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h,
+			 const struct mroce_open *reply);
 /* CONTROL CLOSE or CREDIT for a stream of ours, received on @h. */
 void mroce_qp_control(struct mroce_dev *dev, struct mroce_rxhalf *h, const struct mroce_control *c);
 
 /*
- * A packet or train for @qp: the space is op->data.flags & MROCE_F_RESPONSE; claims, copies, holds, lands, finishes @op and runs the cursor.
- * @skb: payload at @off; the callee may clone it (held packets) but does not consume it. False: not this half's stream
- * (op is still to be finished by the caller).
+ * A packet or train for @qp: the space is op->data.flags & MROCE_F_RESPONSE; claims, copies,
+ * holds, lands, finishes @op and runs the cursor. @skb: payload at @off; the callee may clone it
+ * (held packets) but does not consume it. False: not this half's stream (op is still to be
+ * finished by the caller).
  */
-bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op, struct sk_buff *skb, unsigned int off);
+bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+		   struct sk_buff *skb, unsigned int off);
 
 /*
- * The payload of a transmission that mroce_tx_pick() gave: appended to @skb, by reference or copied (below
- * MROCE_COPY_BELOW, inline). x->data may be changed before the header is built (READ_RESP whose source is
- * gone becomes ERROR_RESP). Reason NONE, or why the message cannot be built; *@err: -ENOMEM or -EMSGSIZE for transient failures,
- * *@done: bytes appended (fewer than x->bytes only with an error).
+ * The payload of a transmission that mroce_tx_pick() gave: appended to @skb, by reference or
+ * copied (below MROCE_COPY_BELOW, inline). x->data may be changed before the header is built
+ * (READ_RESP whose source is gone becomes ERROR_RESP). Reason NONE, or why the message cannot be
+ * built; *@err: -ENOMEM or -EMSGSIZE for transient failures, with fewer than x->bytes appended.
  */
-enum mroce_reason mroce_qp_build(struct mroce_txs *txs, struct mroce_xmit *x, struct sk_buff *skb, int *err);
-/* The stream has completions or has failed (mroce_tx_done()). The reference that mroce_qp_pin() took is dropped inside. */
+enum mroce_reason mroce_qp_build(struct mroce_txs *txs, struct mroce_xmit *x, struct sk_buff *skb,
+				 int *err);
+/*
+ * The stream has completions or has failed (mroce_tx_done()). The reference that mroce_qp_pin()
+ * took is dropped inside.
+ */
 void mroce_qp_progress(struct mroce_txs *txs);
 /* A reference to the queue pair of @txs; under the half's lock. */
 void mroce_qp_pin(struct mroce_txs *txs);
 void mroce_qp_unpin(struct mroce_txs *txs);
 
-/* The sending side of a space by its stream id, if it is attached to @tx; else NULL. Under @tx's half's lock and RCU. */
-struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id, bool response);
+/*
+ * The sending side of a space by its stream id, if it is attached to @tx; else NULL. Under RCU and
+ * the lock of @tx's half.
+ */
+struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id,
+				    bool response);
 
 /* A datagram for a UD or GSI queue pair of @dev. @skb: payload at @off. */
-void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb, unsigned int off,
-		       const struct mroce_arrival *from);
+void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
+		       unsigned int off, const struct mroce_arrival *from);
 
-#define MROCE_COPY_BELOW	2048	/* payload copied instead of referenced: the skb has this much tailroom, or x->bytes if that is less */
+/* payload copied instead of referenced: the skb has this much tailroom, or x->bytes if less */
+#define MROCE_COPY_BELOW	2048
 
 /* ---- inside conn/ ---- */
 
 /* a token bucket: @rate a second, @burst at once */
 struct mroce_bucket {
-	spinlock_t lock;
+	spinlock_t lock;	/* @at */
 	u64 at;		/* when it was full, ns */
 };
 
@@ -202,37 +234,47 @@ static inline void mroce_rxhalf_confirm(struct mroce_rxhalf *h)
 bool mroce_bucket_take(struct mroce_bucket *b, u32 rate, u32 burst, u64 now);
 /* all under RCU; the receiving half comes with a reference */
 struct mroce_txhalf *mroce_txhalf_by_id(struct mroce_sock *sock, u64 own_id);
-struct mroce_txhalf *mroce_txhalf_by_peer(struct mroce_sock *sock, const struct in6_addr *daddr, u64 peer_id);
+struct mroce_txhalf *mroce_txhalf_by_peer(struct mroce_sock *sock, const struct in6_addr *daddr,
+					  u64 peer_id);
 struct mroce_rxhalf *mroce_rxhalf_by_id(struct mroce_sock *sock, u64 own_id);
 /*
- * The receiving half of this sender, or NULL; a reference. *@replaces: none, but one of another instance is
- * known at that address.
+ * The receiving half of this sender, or NULL; a reference. *@replaces: none, but one of another
+ * instance is known at that address.
  */
-struct mroce_rxhalf *mroce_rxhalf_by_hello(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr,
+struct mroce_rxhalf *mroce_rxhalf_by_hello(struct mroce_dev *dev, const struct in6_addr *saddr,
+					   const struct in6_addr *daddr,
 					   const struct mroce_hello *hello, bool *replaces);
 /* A new one, with a reference; -EEXIST: another processor was first, look again. */
-struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *daddr,
-				      const struct mroce_hello *hello, u8 npaths, __be16 sport);
+struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_addr *saddr,
+				      const struct in6_addr *daddr, const struct mroce_hello *hello,
+				      u8 npaths, __be16 sport);
 /* a sending half has learned its peer's instance */
 void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack);
 /* source port of a path in an epoch, other than those of the half's other paths */
 __be16 mroce_txhalf_port(const struct mroce_txhalf *h, u8 path, u8 epoch);
 
 /* handshake.c; softirq, under RCU */
-void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello, const struct mroce_arrival *from);
-void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack, const struct mroce_arrival *from);
-void mroce_reset_in(struct mroce_sock *sock, const struct mroce_reset *reset, const struct mroce_arrival *from);
+void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello,
+		 const struct mroce_arrival *from);
+void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack,
+		     const struct mroce_arrival *from);
+void mroce_reset_in(struct mroce_sock *sock, const struct mroce_reset *reset,
+		    const struct mroce_arrival *from);
 /* "I do not know this id", if the device may say so now */
-void mroce_reset_out(struct mroce_dev *dev, const struct mroce_base *base, const struct mroce_arrival *from);
+void mroce_reset_out(struct mroce_dev *dev, const struct mroce_base *base,
+		     const struct mroce_arrival *from);
 
 /* xmit.c */
 enum hrtimer_restart mroce_txhalf_timer(struct hrtimer *t);
 enum hrtimer_restart mroce_rxhalf_timer(struct hrtimer *t);
 void mroce_txhalf_resume(struct tasklet_struct *t);
-/* What the engine counted since the last call, into the device's counters; under the half's lock. */
+/* What the engine counted since the last call, into the device's counters. Half's lock. */
 void mroce_txhalf_count(struct mroce_txhalf *h);
 void mroce_rxhalf_count(struct mroce_rxhalf *h);
-/* The path passes no more than this IP MTU now; messages not yet cut become smaller. Under the half's lock. */
+/*
+ * The path passes no more than this IP MTU now; messages not yet cut become smaller. Under the
+ * half's lock.
+ */
 void mroce_txhalf_mtu(struct mroce_txhalf *h, u8 path, unsigned int mtu);
 
 #endif

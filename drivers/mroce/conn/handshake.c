@@ -3,9 +3,10 @@
  * HELLO and its answer, and RESET. Softirq, under RCU.
  *
  * A HELLO costs its receiver memory, so beyond a number of unconfirmed halves, and always when it
- * would stand beside a half of another instance at the same address, its sender must first return a cookie, which shows
- * that it receives at the address it claims (rule 23). The cookie keeps no state: a keyed hash of what the HELLO
- * says and of the time slice. Nothing is ended by a HELLO or a RESET alone.
+ * would stand beside a half of another instance at the same address, its sender must first return
+ * a cookie, which shows that it receives at the address it claims (rule 23). The cookie keeps no
+ * state: a keyed hash of what the HELLO says and of the time slice. Nothing is ended by a HELLO or
+ * a RESET alone.
  */
 #include <linux/once.h>
 #include <linux/random.h>
@@ -28,8 +29,8 @@ struct cookie_input {
 	u32 part;
 };
 
-static void make_cookie(const struct mroce_dev *dev, const struct mroce_hello *hello, const struct mroce_arrival *from,
-			u64 slice, u8 *cookie)
+static void make_cookie(const struct mroce_dev *dev, const struct mroce_hello *hello,
+			const struct mroce_arrival *from, u64 slice, u8 *cookie)
 {
 	static siphash_key_t secret;
 	struct cookie_input in = {
@@ -57,7 +58,8 @@ static u64 slice_now(void)
 	return div_u64(ktime_get_ns(), NSEC_PER_SEC) >> COOKIE_SHIFT;
 }
 
-static bool cookie_good(const struct mroce_dev *dev, const struct mroce_hello *hello, const struct mroce_arrival *from)
+static bool cookie_good(const struct mroce_dev *dev, const struct mroce_hello *hello,
+			const struct mroce_arrival *from)
 {
 	u8 want[sizeof(hello->cookie)];
 	u64 slice = slice_now();
@@ -74,8 +76,8 @@ static bool cookie_good(const struct mroce_dev *dev, const struct mroce_hello *h
 /* ---- HELLO in ---- */
 
 /* What the answer says but for how it ends. */
-static void prepare(const struct mroce_dev *dev, const struct mroce_hello *hello, const struct mroce_arrival *from,
-		    unsigned int mtu, struct mroce_hello *ack)
+static void prepare(const struct mroce_dev *dev, const struct mroce_hello *hello,
+		    const struct mroce_arrival *from, unsigned int mtu, struct mroce_hello *ack)
 {
 	*ack = (struct mroce_hello){
 		.base.type = MROCE_T_HELLO_ACK,
@@ -102,8 +104,8 @@ static void refuse(struct mroce_hello *ack, u8 reason)
 	ack->reason = reason;
 }
 
-static void answer(struct mroce_dev *dev, const struct mroce_hello *hello, const struct mroce_arrival *from,
-		   unsigned int mtu, struct mroce_hello *ack)
+static void answer(struct mroce_dev *dev, const struct mroce_hello *hello,
+		   const struct mroce_arrival *from, unsigned int mtu, struct mroce_hello *ack)
 {
 	struct mroce_rxhalf *h;
 	bool replaces;
@@ -120,15 +122,18 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello, const
 
 	h = mroce_rxhalf_by_hello(dev, &from->saddr, &from->daddr, hello, &replaces);
 	if (!h) {
-		if ((replaces || atomic_read(&dev->conns->unconfirmed) >= UNCONFIRMED) && !cookie_good(dev, hello, from)) {
+		if ((replaces || atomic_read(&dev->conns->unconfirmed) >= UNCONFIRMED) &&
+		    !cookie_good(dev, hello, from)) {
 			ack->flags |= MROCE_H_COOKIE;
 			make_cookie(dev, hello, from, slice_now(), ack->cookie);
 			return;
 		}
-		h = mroce_rxhalf_add(dev, &from->saddr, &from->daddr, hello, ack->npaths, from->sport);
+		h = mroce_rxhalf_add(dev, &from->saddr, &from->daddr, hello, ack->npaths,
+				     from->sport);
 		/* another processor was first: the asker repeats its HELLO, or has its answer */
 		if (PTR_ERR_OR_ZERO(h) == -EEXIST)
-			h = mroce_rxhalf_by_hello(dev, &from->saddr, &from->daddr, hello, &replaces) ?: h;
+			h = mroce_rxhalf_by_hello(dev, &from->saddr, &from->daddr, hello, &replaces)
+				    ?: h;
 	}
 	if (IS_ERR(h)) {
 		refuse(ack, PTR_ERR(h) == -ENOSPC ? MROCE_REFUSED_LIMIT : 0);
@@ -139,7 +144,8 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello, const
 	mroce_rxhalf_put(h);
 }
 
-void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello, const struct mroce_arrival *from)
+void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello,
+		 const struct mroce_arrival *from)
 {
 	struct mroce_wire_hello wire;
 	struct net_device *ndev;
@@ -183,7 +189,8 @@ put:
 
 /* ---- HELLO_ACK in ---- */
 
-void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack, const struct mroce_arrival *from)
+void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack,
+		     const struct mroce_arrival *from)
 {
 	struct mroce_txhalf *h = mroce_txhalf_by_id(sock, ack->base.id);
 	struct mroce_dev *dev;
@@ -197,7 +204,8 @@ void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack, con
 	dev = h->dev;
 	mroce_count(dev, MROCE_CNT_RX_PACKETS, 1);
 	mroce_count(dev, MROCE_CNT_RX_SKBS, 1);
-	if (!ipv6_addr_equal(&from->saddr, &h->daddr) || !ipv6_addr_equal(&from->daddr, &h->saddr)) {
+	if (!ipv6_addr_equal(&from->saddr, &h->daddr) ||
+	    !ipv6_addr_equal(&from->daddr, &h->saddr)) {
 		mroce_drop(dev, MROCE_REASON_RX_ADDRESS);
 		return;
 	}
@@ -209,7 +217,8 @@ void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack, con
 	err = h->gone ? -ENOENT : mroce_tx_hello_ack(&h->tx, ack, ktime_get_ns());
 	opened = before == MROCE_TX_HELLO && h->tx.state == MROCE_TX_OPEN;
 	if (opened)
-		h->tx.train = clamp_t(u32, READ_ONCE(dev->burst), h->tx.max_payload, max_t(u32, train, h->tx.max_payload));
+		h->tx.train = clamp_t(u32, READ_ONCE(dev->burst), h->tx.max_payload,
+				      max_t(u32, train, h->tx.max_payload));
 	spin_unlock(&h->lock);
 
 	if (err == -ENOENT) {
@@ -230,7 +239,8 @@ void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack, con
 
 /* ---- RESET ---- */
 
-void mroce_reset_in(struct mroce_sock *sock, const struct mroce_reset *reset, const struct mroce_arrival *from)
+void mroce_reset_in(struct mroce_sock *sock, const struct mroce_reset *reset,
+		    const struct mroce_arrival *from)
 {
 	struct mroce_txhalf *h = mroce_txhalf_by_peer(sock, &from->saddr, reset->base.id);
 	bool asked;
@@ -251,7 +261,8 @@ void mroce_reset_in(struct mroce_sock *sock, const struct mroce_reset *reset, co
 		mroce_xmit(h);
 }
 
-void mroce_reset_out(struct mroce_dev *dev, const struct mroce_base *base, const struct mroce_arrival *from)
+void mroce_reset_out(struct mroce_dev *dev, const struct mroce_base *base,
+		     const struct mroce_arrival *from)
 {
 	struct mroce_reset reset = { .base = *base, .instance = dev->instance, .type = base->type };
 	struct net_device *ndev = READ_ONCE(dev->ndev);

@@ -2,7 +2,8 @@
 /*
  * Every packet that comes in: which half it is for, whether it may touch it, and who acts on it.
  * Softirq, under RCU; a receiving half is used with a reference, a sending half under RCU alone.
- * Connection id, addresses and path are checked before anything is touched; each drop has its reason.
+ * Connection id, addresses and path are checked before anything is touched; each drop has its
+ * reason.
  */
 #include "conn.h"
 
@@ -16,8 +17,12 @@ static void count_in(struct mroce_dev *dev, u32 packets, u32 bytes)
 		mroce_count(dev, MROCE_CNT_RX_BYTES, bytes);
 }
 
-/* A packet that belongs to no half is counted by the device whose address it names, if there is one. */
-static void stray(struct mroce_sock *sock, const struct mroce_arrival *from, enum mroce_reason reason)
+/*
+ * A packet that belongs to no half is counted by the device whose address it names, if there is
+ * one.
+ */
+static void stray(struct mroce_sock *sock, const struct mroce_arrival *from,
+		  enum mroce_reason reason)
 {
 	struct mroce_dev *dev = mroce_dev_by_addr(sock, &from->daddr);
 
@@ -28,8 +33,12 @@ static void stray(struct mroce_sock *sock, const struct mroce_arrival *from, enu
 	mroce_dev_put(dev);
 }
 
-/* No half has this id. A sender is told; acknowledgements and handshakes end nothing by being late. */
-static void unknown_id(struct mroce_sock *sock, const struct mroce_arrival *from, const struct mroce_base *base)
+/*
+ * No half has this id. A sender is told; acknowledgements and handshakes end nothing by being
+ * late.
+ */
+static void unknown_id(struct mroce_sock *sock, const struct mroce_arrival *from,
+		       const struct mroce_base *base)
 {
 	struct mroce_dev *dev = mroce_dev_by_addr(sock, &from->daddr);
 
@@ -37,8 +46,8 @@ static void unknown_id(struct mroce_sock *sock, const struct mroce_arrival *from
 		return;
 	count_in(dev, 1, 0);
 	mroce_drop(dev, MROCE_REASON_RX_ID);
-	if (base->type == MROCE_T_DATA || base->type == MROCE_T_OPEN || base->type == MROCE_T_CONTROL ||
-	    base->type == MROCE_T_PROBE)
+	if (base->type == MROCE_T_DATA || base->type == MROCE_T_OPEN ||
+	    base->type == MROCE_T_CONTROL || base->type == MROCE_T_PROBE)
 		mroce_reset_out(dev, base, from);
 	mroce_dev_put(dev);
 }
@@ -58,19 +67,23 @@ static enum mroce_reason reason_of(int err)
 /* ---- toward a receiving half: numbered packets ---- */
 
 /* Is the packet the sender's, and are its ACKs to go where it came from? */
-static bool admit(struct mroce_rxhalf *h, const struct mroce_base *base, const struct mroce_arrival *from)
+static bool admit(struct mroce_rxhalf *h, const struct mroce_base *base,
+		  const struct mroce_arrival *from)
 {
-	if (!ipv6_addr_equal(&from->saddr, &h->saddr) || !ipv6_addr_equal(&from->daddr, &h->daddr)) {
+	if (!ipv6_addr_equal(&from->saddr, &h->saddr) ||
+	    !ipv6_addr_equal(&from->daddr, &h->daddr)) {
 		mroce_drop(h->dev, MROCE_REASON_RX_ADDRESS);
 		return false;
 	}
 	mroce_rxhalf_confirm(h);
-	if (READ_ONCE(h->heard) != jiffies)
+	if (time_after(jiffies, READ_ONCE(h->heard)))
 		WRITE_ONCE(h->heard, jiffies);
 	return true;
 }
 
-/* ACKs of a path carry its source port (rule 13), which changes with its epoch. Half's lock held. */
+/*
+ * ACKs of a path carry its source port (rule 13), which changes with its epoch. Half's lock held.
+ */
 static void follow_port(struct mroce_rxhalf *h, u8 path, __be16 sport)
 {
 	struct mroce_flow *flow = &h->flow[path];
@@ -159,8 +172,8 @@ put:
 	mroce_rxhalf_put(h);
 }
 
-static noinline void open(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
-			  const struct mroce_arrival *from)
+static noinline void open(struct mroce_sock *sock, struct sk_buff *skb,
+			  const struct mroce_base *base, const struct mroce_arrival *from)
 {
 	struct mroce_open o, reply = {};
 	struct mroce_wire_open wire;
@@ -169,7 +182,8 @@ static noinline void open(struct mroce_sock *sock, struct sk_buff *skb, const st
 	struct mroce_rxop op;
 	int err;
 
-	err = pskb_may_pull(skb, sizeof(wire)) ? mroce_parse_open(skb->data, skb->len, &o) : -EBADMSG;
+	err = pskb_may_pull(skb, sizeof(wire)) ? mroce_parse_open(skb->data, skb->len, &o)
+					       : -EBADMSG;
 	if (err) {
 		stray(sock, from, reason_of(err));
 		return;
@@ -203,8 +217,8 @@ put:
 	mroce_rxhalf_put(h);
 }
 
-static noinline void control(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
-			     const struct mroce_arrival *from)
+static noinline void control(struct mroce_sock *sock, struct sk_buff *skb,
+			     const struct mroce_base *base, const struct mroce_arrival *from)
 {
 	struct mroce_data d = {};
 	struct mroce_rxhalf *h;
@@ -213,8 +227,9 @@ static noinline void control(struct mroce_sock *sock, struct sk_buff *skb, const
 	u32 bytes;
 	int err;
 
-	err = pskb_may_pull(skb, sizeof(struct mroce_wire_control)) ?
-	      mroce_parse_control(skb->data, skb->len, &c) : -EBADMSG;
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_control))
+		      ? mroce_parse_control(skb->data, skb->len, &c)
+		      : -EBADMSG;
 	if (err) {
 		stray(sock, from, reason_of(err));
 		return;
@@ -249,15 +264,20 @@ static struct mroce_txhalf *answered(struct mroce_sock *sock, const struct mroce
 		return NULL;
 	}
 	count_in(h->dev, 1, 0);
-	if (!ipv6_addr_equal(&from->saddr, &h->daddr) || !ipv6_addr_equal(&from->daddr, &h->saddr)) {
+	if (!ipv6_addr_equal(&from->saddr, &h->daddr) ||
+	    !ipv6_addr_equal(&from->daddr, &h->saddr)) {
 		mroce_drop(h->dev, MROCE_REASON_RX_ADDRESS);
 		return NULL;
 	}
 	return h;
 }
 
-/* False: nothing came of it. The ACK is on this stack frame only, which is gone before anything is sent in answer. */
-static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
+/*
+ * False: nothing came of it. The ACK is on this stack frame only, which is gone before anything is
+ * sent in answer.
+ */
+static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk_buff *skb,
+					      const struct mroce_base *base,
 					      const struct mroce_arrival *from)
 {
 	unsigned int len = min_t(unsigned int, skb->len, MROCE_HEADER_MAX);
@@ -286,7 +306,8 @@ static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk
 	return h;
 }
 
-static void ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base, const struct mroce_arrival *from)
+static void ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
+		const struct mroce_arrival *from)
 {
 	struct mroce_txhalf *h = take_ack(sock, skb, base, from);
 
@@ -296,14 +317,16 @@ static void ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce
 	mroce_xmit(h);
 }
 
-static noinline void open_reply(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
-				const struct mroce_arrival *from)
+static noinline void open_reply(struct mroce_sock *sock, struct sk_buff *skb,
+				const struct mroce_base *base, const struct mroce_arrival *from)
 {
 	struct mroce_txhalf *h;
 	struct mroce_open o;
 	int err;
 
-	err = pskb_may_pull(skb, sizeof(struct mroce_wire_open)) ? mroce_parse_open(skb->data, skb->len, &o) : -EBADMSG;
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_open))
+		      ? mroce_parse_open(skb->data, skb->len, &o)
+		      : -EBADMSG;
 	if (err) {
 		stray(sock, from, reason_of(err));
 		return;
@@ -322,12 +345,15 @@ static noinline void open_reply(struct mroce_sock *sock, struct sk_buff *skb, co
 
 /* ---- of no connection ---- */
 
-static noinline void hello(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from)
+static noinline void hello(struct mroce_sock *sock, struct sk_buff *skb,
+			   const struct mroce_arrival *from)
 {
 	struct mroce_hello h;
 	int err;
 
-	err = pskb_may_pull(skb, sizeof(struct mroce_wire_hello)) ? mroce_parse_hello(skb->data, skb->len, &h) : -EBADMSG;
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_hello))
+		      ? mroce_parse_hello(skb->data, skb->len, &h)
+		      : -EBADMSG;
 	if (err)
 		stray(sock, from, reason_of(err));
 	else if (h.base.type == MROCE_T_HELLO)
@@ -336,12 +362,15 @@ static noinline void hello(struct mroce_sock *sock, struct sk_buff *skb, const s
 		mroce_hello_ack(sock, &h, from);
 }
 
-static noinline void reset(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from)
+static noinline void reset(struct mroce_sock *sock, struct sk_buff *skb,
+			   const struct mroce_arrival *from)
 {
 	struct mroce_reset r;
 	int err;
 
-	err = pskb_may_pull(skb, sizeof(struct mroce_wire_reset)) ? mroce_parse_reset(skb->data, skb->len, &r) : -EBADMSG;
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_reset))
+		      ? mroce_parse_reset(skb->data, skb->len, &r)
+		      : -EBADMSG;
 	if (err)
 		stray(sock, from, reason_of(err));
 	else
@@ -372,7 +401,8 @@ static void datagram(struct mroce_sock *sock, struct sk_buff *skb, const struct 
 
 /* ---- from the network layer ---- */
 
-void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from, unsigned int gso_size)
+void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from,
+		   unsigned int gso_size)
 {
 	enum mroce_reason reason = MROCE_REASON_NONE;
 	struct mroce_base base;
@@ -425,8 +455,9 @@ void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mr
 }
 
 /*
- * Anybody can send an ICMP error; it counts if it quotes the id that the peer chose for us and a number that may be
- * outstanding (rule 23). Even then "unreachable" is only counted: paths fail by silence.
+ * Anybody can send an ICMP error; it counts if it quotes the id that the peer chose for us and a
+ * number that may be outstanding (rule 23). Even then "unreachable" is only counted: paths fail by
+ * silence.
  */
 void mroce_receive_error(struct mroce_sock *sock, const struct in6_addr *daddr, __be16 sport,
 			 const void *hdr, unsigned int len, unsigned int mtu)
@@ -444,7 +475,8 @@ void mroce_receive_error(struct mroce_sock *sock, const struct in6_addr *daddr, 
 		return;
 	}
 	spin_lock_bh(&h->lock);
-	if (!h->gone && base.path < h->tx.npaths && mroce_seq_before(base.number, h->tx.path[base.path].next))
+	if (!h->gone && base.path < h->tx.npaths &&
+	    mroce_seq_before(base.number, h->tx.path[base.path].next))
 		mroce_txhalf_mtu(h, base.path, mtu);
 	spin_unlock_bh(&h->lock);
 }

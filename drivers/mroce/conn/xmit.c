@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The transmitter: what the engine picks becomes an skb and leaves, with no lock held. Also the timers
- * of both halves, acknowledgements, and the engine's statistics on their way to the counters.
+ * The transmitter: what the engine picks becomes an skb and leaves, with no lock held. Also the
+ * timers of both halves, acknowledgements, and the engine's statistics on their way to the
+ * counters.
  *
- * Contexts: the caller of a doorbell, the softirq of an ACK or timer, and the tasklet of a half. One at a time
- * transmits for a half, with bottom halves off as long as it is the one, so that it is never preempted
- * meanwhile; the others leave, for whoever transmits looks again after their change.
+ * Contexts: the caller of a doorbell, the softirq of an ACK or timer, and the tasklet of a half.
+ * One at a time transmits for a half, with bottom halves off as long as it is the one, so that it
+ * is never preempted meanwhile; the others leave, for whoever transmits looks again after their
+ * change.
  */
 #include <linux/percpu.h>
 
 #include "conn.h"
 
-#define XMIT_BATCH	8	/* transmissions with bottom halves off at a stretch, in process context */
+#define XMIT_BATCH	8	/* transmissions at a stretch, in process context */
 #define XMIT_SOFTIRQ	32	/* transmissions of one softirq run (rule 40) */
 #define XMIT_PROCESS	512	/* transmissions of one doorbell; more is the tasklet's */
-#define PAYLOAD_LEAST	1024	/* below this a path's MTU does not make new messages' packets smaller */
+#define PAYLOAD_LEAST	1024	/* a path's MTU makes packets no smaller */
 
 /*
- * Are we inside mroce_packet_send() on this processor? A redirect below us (tc mirred) can bring a packet to
- * our own receive function from there; what that raises is left to timers and tasklets (rule 40).
+ * Are we inside mroce_packet_send() on this processor? A redirect below us (tc mirred) can bring a
+ * packet to our own receive function from there; what that raises is left to timers and tasklets
+ * (rule 40).
  */
 static DEFINE_PER_CPU(unsigned int, sending_depth);
 
@@ -82,9 +85,9 @@ void mroce_rxhalf_count(struct mroce_rxhalf *h)
 
 /* ---- one skb ---- */
 
-/* Out, and counted: @packets of the wire with @bytes of payload. Consumes @skb; bottom halves off. */
-static int out(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *skb, u32 packets, u32 bytes,
-	       unsigned int psize, bool ect, bool frag)
+/* Out, and counted: @packets of the wire, @bytes of payload. Consumes @skb; bottom halves off. */
+static int out(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *skb, u32 packets,
+	       u32 bytes, unsigned int psize, bool ect, bool frag)
 {
 	struct mroce_sock *sock;
 	int err = -ENODEV;
@@ -94,7 +97,8 @@ static int out(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *s
 	sock = READ_ONCE(dev->sock);
 	if (sock && !READ_ONCE(dev->gone)) {
 		this_cpu_inc(sending_depth);
-		err = mroce_packet_send(sock, flow, skb, psize, psize ? sizeof(struct mroce_wire_data) : 0, ect, frag);
+		err = mroce_packet_send(sock, flow, skb, psize,
+					psize ? sizeof(struct mroce_wire_data) : 0, ect, frag);
 		this_cpu_dec(sending_depth);
 	} else {
 		kfree_skb(skb);
@@ -123,7 +127,8 @@ static struct sk_buff *alloc(struct mroce_dev *dev, unsigned int len)
 	return skb;
 }
 
-int mroce_send_bare(struct mroce_dev *dev, struct mroce_flow *flow, const void *hdr, unsigned int len)
+int mroce_send_bare(struct mroce_dev *dev, struct mroce_flow *flow, const void *hdr,
+		    unsigned int len)
 {
 	struct sk_buff *skb = alloc(dev, len);
 
@@ -163,7 +168,10 @@ static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_re
 	*reason = mroce_qp_build(x->txs, x, skb, &err);
 	bytes = skb->len - header;
 	if (err == -EMSGSIZE && bytes >= x->data.psize) {
-		/* more fragments than an skb holds: what fits goes, the rest shows as a gap behind it */
+		/*
+		 * more fragments than an skb holds: what fits goes, the rest shows as a gap behind
+		 * it
+		 */
 		if (bytes < x->bytes) {
 			bytes = rounddown(bytes, x->data.psize);
 			x->data.flags &= ~MROCE_F_LAST;
@@ -264,7 +272,10 @@ void mroce_txhalf_mtu(struct mroce_txhalf *h, u8 path, unsigned int mtu)
 		h->tx.max_payload = max_t(u16, payload, PAYLOAD_LEAST);
 }
 
-/* The path passes less than was sent: ask its route what. A train that was too long for its link is an error of the same name. */
+/*
+ * The path passes less than was sent: ask its route what. A train that was too long for its link
+ * is an error of the same name.
+ */
 static int smaller(struct mroce_txhalf *h, u8 path)
 {
 	int mtu = -ENODEV;
@@ -410,7 +421,8 @@ void mroce_send_acks(struct mroce_rxhalf *h)
 		if (!due)
 			return;
 
-		len = sizeof(struct mroce_wire_ack) + ack.nrecords * sizeof(struct mroce_wire_record);
+		len = sizeof(struct mroce_wire_ack) +
+		      ack.nrecords * sizeof(struct mroce_wire_record);
 		skb = alloc(h->dev, len);
 		if (!skb)
 			continue;
@@ -423,8 +435,8 @@ void mroce_send_acks(struct mroce_rxhalf *h)
 /* ---- timers ---- */
 
 /*
- * A timer that is due earlier than the engine wants is left alone: starting one costs more than a look
- * too many, and the engine is told the time, not that "its" timer fired.
+ * A timer that is due earlier than the engine wants is left alone: starting one costs more than a
+ * look too many, and the engine is told the time, not that "its" timer fired.
  */
 void mroce_txhalf_arm(struct mroce_txhalf *h)
 {
