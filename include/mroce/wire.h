@@ -221,7 +221,7 @@ enum mroce_nack {
 };
 
 enum mroce_control_op {
-	MROCE_C_CLOSE		= 1,	/* @stream's sender is gone: nothing more will come or be answered */
+	MROCE_C_CLOSE		= 1,	/* @stream's peer is gone: nothing more will come or be answered; it has placed requests below @value */
 	MROCE_C_CREDIT		= 2,	/* receive numbers below @value have a buffer (after a stall) */
 	MROCE_C_PROBE		= 3,	/* asks for an ACK of this path */
 };

@@ -10,6 +10,7 @@
 
 #define HELLO_WAIT_FIRST	(1 * MROCE_MSEC)
 #define HELLO_WAIT_LAST		(100 * MROCE_MSEC)
+#define STARVED_WAIT		(10 * MROCE_MSEC)	/* until memory is asked for again */
 #define QUANTUM			61440	/* bytes of a stream's turn */
 
 static void set_state(struct mroce_tx *tx, enum mroce_tx_state state)
@@ -248,7 +249,7 @@ static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 		if (!p->probe)
 			continue;
 		p->probe = false;
-		if (!mroce_path_reserve(p))
+		if (!mroce_path_reserve(tx, p))
 			continue;
 		*x = (struct mroce_xmit){ .kind = MROCE_XMIT_PROBE };
 		fill_control(tx, p, now, x);
@@ -275,7 +276,7 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any)
 			p->limited = true;
 			continue;
 		}
-		if (mroce_path_reserve(p))
+		if (mroce_path_reserve(tx, p))
 			return p;
 	}
 	if (active)
@@ -288,7 +289,7 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any)
 	}
 	if (!any && !mroce_path_room(tx, best))
 		return NULL;
-	return mroce_path_reserve(best) ? best : NULL;
+	return mroce_path_reserve(tx, best) ? best : NULL;
 }
 
 static bool pick_control(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
@@ -344,7 +345,7 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 			/* what a path lost goes again on that path: it has the room, and its FIFO tells of a second loss */
 			resend = &tx->path[tx->resend_path];
 			if (txs->nlost && resend->state == MROCE_PATH_ACTIVE && mroce_path_room(tx, resend) &&
-			    mroce_path_reserve(resend))
+			    mroce_path_reserve(tx, resend))
 				p = resend;
 			room = min(p->cwnd - min(p->inflight, p->cwnd), tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
 			if (mroce_txs_next(txs, room, now, x))
@@ -394,7 +395,11 @@ int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 		return 1;
 	if (tx->state != MROCE_TX_OPEN)
 		return 0;
-	return pick_probe(tx, now, x) || pick_control(tx, now, x) || pick_stream(tx, now, x);
+	if (pick_probe(tx, now, x) || pick_control(tx, now, x) || pick_stream(tx, now, x))
+		return 1;
+	if (tx->starved)
+		mroce_tx_want(tx, now + STARVED_WAIT);
+	return 0;
 }
 
 void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err, enum mroce_reason reason)
@@ -423,8 +428,12 @@ void mroce_tx_timer(struct mroce_tx *tx, u64 now)
 	if (tx->state == MROCE_TX_OPEN)
 		for (i = 0; i < tx->npaths; i++)
 			mroce_path_timer(tx, &tx->path[i], now);
-	list_for_each_entry_safe(txs, next, &tx->active, active)
+	list_for_each_entry_safe(txs, next, &tx->active, active) {
 		mroce_tx_want(tx, mroce_txs_timer(txs, now));
+		if (tx->starved)
+			mroce_txs_kick(txs);
+	}
+	tx->starved = false;
 }
 
 struct mroce_txs *mroce_tx_done(struct mroce_tx *tx)

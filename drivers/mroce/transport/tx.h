@@ -232,6 +232,7 @@ struct mroce_tx {
 	struct mroce_txs *(*find)(struct mroce_tx *tx, u32 own_id, bool response);
 	struct mroce_ctl ctl[MROCE_MAX_CTL];
 	u32 nctl, ctl_turn;
+	bool starved;			/* memory ran out: the timer tries again */
 
 	struct mroce_hello hello;	/* what our HELLO says */
 	bool hello_wanted;		/* one is unanswered */
@@ -338,6 +339,8 @@ struct mroce_msg *mroce_txs_msg(struct mroce_txs *txs, u32 msn);
 bool mroce_txs_responded(struct mroce_txs *txs, u32 msn, u8 nack, u64 now);
 /* Responses below @floor are placed at the requester. */
 void mroce_txs_released(struct mroce_txs *txs, u32 floor, u64 now);
+/* CONTROL CLOSE: the peer has placed requests below number @placed, and nothing more; what waits beyond that fails. */
+void mroce_txs_closed(struct mroce_txs *txs, u32 placed, u64 now);
 /* Credit from a CONTROL packet. */
 void mroce_txs_credit(struct mroce_txs *txs, u32 credit, u64 now);
 /* The next message that is complete, in order; NULL: none. It stays readable until the next call. */
@@ -351,7 +354,7 @@ void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index);
 void mroce_path_free(struct mroce_txpath *p);
 void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state);
-bool mroce_path_reserve(struct mroce_txpath *p);
+bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p);
 struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_xmit *x, u64 now);
 void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask, bool acked, u64 now);
 void mroce_path_trim(struct mroce_txpath *p);

@@ -53,7 +53,7 @@ void mroce_path_free(struct mroce_txpath *p)
 }
 
 /* Is there room for one more transmission on record? Grows the ring, which never shrinks. */
-bool mroce_path_reserve(struct mroce_txpath *p)
+bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p)
 {
 	u32 size = p->sent ? p->mask + 1 : 0;
 	u32 i, bigger = size ? size * 2 : RECORDS_MIN;
@@ -64,8 +64,10 @@ bool mroce_path_reserve(struct mroce_txpath *p)
 	if (bigger > RECORDS_MAX)
 		return false;
 	sent = kmalloc_array(bigger, sizeof(*sent), GFP_ATOMIC);
-	if (!sent)
+	if (!sent) {
+		tx->starved = true;
 		return false;
+	}
 	for (i = p->head; i != p->tail; i++)
 		sent[i & (bigger - 1)] = p->sent[i & p->mask];
 	kfree(p->sent);

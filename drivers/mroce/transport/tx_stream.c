@@ -427,8 +427,12 @@ static bool next_new(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
 	if (txs->paused || txs->nxt - txs->una >= txs->window)
 		return false;
 	if (txs->nxt == txs->end) {
-		if (!may_start(txs) || !have_bitmaps(txs))
+		if (!may_start(txs))
 			return false;
+		if (!have_bitmaps(txs)) {
+			txs->tx->starved = true;
+			return false;
+		}
 		m = msg_at(txs, txs->msn_nxt);
 	} else {
 		m = msg_at(txs, txs->msn_nxt - 1);
@@ -532,6 +536,24 @@ void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8
 	txs->fail_nack = nack;
 	set_state(txs, MROCE_TXS_FAILED);
 	mroce_txs_settle(txs);
+}
+
+void mroce_txs_closed(struct mroce_txs *txs, u32 placed, u64 now)
+{
+	u32 msn;
+
+	if (!txs->tx || txs->failed)
+		return;
+	mroce_txs_release(txs, placed, now);
+	for (msn = txs->msn_una; msn != txs->msn_nxt; msn++) {
+		const struct mroce_msg *m = msg_at(txs, msn);
+
+		if (mroce_seq_diff(txs->una, m->first + m->packets) < 0 || (answered(m) && !(m->note & MROCE_MSG_RESPONDED)))
+			break;
+	}
+	/* what is posted later is refused, or never answered */
+	if (msn != txs->msn_end)
+		mroce_txs_fail(txs, msn, MROCE_REASON_NAK_GONE, MROCE_N_GONE);
 }
 
 void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now)
