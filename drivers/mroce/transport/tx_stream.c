@@ -291,6 +291,7 @@ static void resume(struct mroce_txs *txs, u64 now)
 {
 	txs->paused = false;
 	txs->resumed_at = now;
+	txs->progress_at = now;		/* no deadline runs in a pause (rule 24) */
 	mroce_txs_kick(txs);
 }
 
@@ -691,8 +692,14 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 	case MROCE_N_FAULT:
 		if (txs->resumed_at && sent_at < txs->resumed_at)
 			return;
+		/* the rest of the same flight is refused too: one pause, one doubling */
+		if (txs->paused && txs->pause_reason == r->reason) {
+			if (mroce_seq_before(r->spn, txs->pause_spn))
+				txs->pause_spn = r->spn;
+			return;
+		}
 		pause(txs, r, ((u64)max_t(u8, r->timer, 1) << min_t(u8, txs->nack_doublings, 7)) * MROCE_MSEC, now);
-		txs->nack_doublings++;
+		txs->nack_doublings = min(txs->nack_doublings + 1, 7);
 		return;
 	case MROCE_N_ACCESS:
 	case MROCE_N_LENGTH:
