@@ -191,8 +191,9 @@ void sim_qp_control(struct sim_host *h, const struct mroce_control *c)
 		return;
 	if (c->op == MROCE_C_CREDIT && qp->rts)
 		mroce_txs_credit(&qp->req, c->value, h->s->now);
-	else if (c->op == MROCE_C_CLOSE)
-		sim_qp_error(qp, MROCE_REASON_NAK_GONE, MROCE_N_GONE);
+	else if (c->op == MROCE_C_CLOSE && qp->rts)
+		mroce_txs_closed(&qp->req, c->value, h->s->now);
+	sim_tx_settle(qp->txh);
 	sim_xmit(qp->txh);
 }
 
@@ -448,7 +449,7 @@ static void detach_later(struct sim *s, void *arg)
 	}
 	sim_qp_detach(qp);
 	if (qp->peer_stream && !s->quiet) {
-		mroce_tx_control(&qp->txh->tx, MROCE_C_CLOSE, qp->peer_stream, 0);
+		mroce_tx_control(&qp->txh->tx, MROCE_C_CLOSE, qp->peer_stream, qp->rreq.base);
 		sim_xmit(qp->txh);
 	}
 }

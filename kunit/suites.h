@@ -7,6 +7,6 @@
 
 #include <kunit/test.h>
 
-extern struct kunit_suite mroce_sim_suite;
+extern struct kunit_suite mroce_sim_suite, mroce_sim_faults_suite;
 
 #endif
