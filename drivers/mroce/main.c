@@ -48,7 +48,6 @@ int mroce_devs_add(struct mroce_dev *dev)
 		err = -ENODEV;
 	} else {
 		list_add_tail(&dev->node, &mroce_devs);
-		mroce_dev_port_changed(dev);
 	}
 	mutex_unlock(&mroce_devs_lock);
 	rtnl_unlock();

@@ -61,6 +61,7 @@
  * @registered: with the core; under rtnl
  * @active: last port state that was reported; under rtnl
  * @speed: of the netdev, Mb/s; 0: unknown
+ * @speed_work: asks it again
  * @pds, @cqs, @qps, @srqs, @ahs, @mrs: counts against the limits
  * @qp_xa: QPN to struct mroce_qp; lookups under RCU
  * @srq_xa: SRQ number to struct mroce_srq
@@ -83,6 +84,7 @@ struct mroce_dev {
 	bool registered;
 	bool active;
 	u32 speed;
+	struct work_struct speed_work;
 
 	atomic_t pds, cqs, qps, srqs, ahs, mrs;
 	struct xarray qp_xa, srq_xa, ah_xa, mr_xa, stream_xa;

@@ -140,7 +140,8 @@ static unsigned int tail_of(const struct mroce_mr *mr, u64 addr, unsigned int le
 	return unit;
 }
 
-static void store_tail(struct mroce_mr *mr, u64 addr, const void *src, unsigned int unit)
+/* @word begins with the @unit bytes */
+static void store_tail(struct mroce_mr *mr, u64 addr, const u64 *word, unsigned int unit)
 {
 	unsigned int run = unit;
 	void *dst = mr_at(mr, addr, &run);
@@ -148,16 +149,16 @@ static void store_tail(struct mroce_mr *mr, u64 addr, const void *src, unsigned 
 	smp_wmb();
 	switch (unit) {
 	case 8:
-		WRITE_ONCE(*(u64 *)dst, get_unaligned((const u64 *)src));
+		WRITE_ONCE(*(u64 *)dst, *word);
 		break;
 	case 4:
-		WRITE_ONCE(*(u32 *)dst, get_unaligned((const u32 *)src));
+		WRITE_ONCE(*(u32 *)dst, *(const u32 *)word);
 		break;
 	case 2:
-		WRITE_ONCE(*(u16 *)dst, get_unaligned((const u16 *)src));
+		WRITE_ONCE(*(u16 *)dst, *(const u16 *)word);
 		break;
 	default:
-		WRITE_ONCE(*(u8 *)dst, *(const u8 *)src);
+		WRITE_ONCE(*(u8 *)dst, *(const u8 *)word);
 	}
 }
 

@@ -312,23 +312,32 @@ static void port_event(struct mroce_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-void mroce_dev_port_changed(struct mroce_dev *dev)
+/* Not in the notifier: since 7.0 that may run with the lock that ethtool takes. */
+static void query_speed(struct work_struct *work)
 {
+	struct mroce_dev *dev = container_of(work, struct mroce_dev, speed_work);
 	struct ethtool_link_ksettings settings = {};
 	u32 speed = 0;
+
+	rtnl_lock();
+	if (!dev->gone && !__ethtool_get_link_ksettings(dev->ndev, &settings) &&
+	    settings.base.speed != (u32)SPEED_UNKNOWN)
+		speed = settings.base.speed;
+	rtnl_unlock();
+	WRITE_ONCE(dev->speed, speed);
+}
+
+void mroce_dev_port_changed(struct mroce_dev *dev)
+{
 	bool active;
 
 	ASSERT_RTNL();
-	if (dev->gone)
+	if (dev->gone || !dev->registered)
 		return;
 
-	if (!__ethtool_get_link_ksettings(dev->ndev, &settings) &&
-	    settings.base.speed != (u32)SPEED_UNKNOWN)
-		speed = settings.base.speed;
-	WRITE_ONCE(dev->speed, speed);
-
+	schedule_work(&dev->speed_work);
 	active = port_active(dev);
-	if (!dev->registered || active == dev->active)
+	if (active == dev->active)
 		return;
 	dev->active = active;
 	if (ib_device_try_get(&dev->ib)) {
@@ -388,6 +397,7 @@ static void mroce_dealloc_driver(struct ib_device *ib)
 
 	/* from here on no netdev event finds it */
 	mroce_devs_del(dev);
+	cancel_work_sync(&dev->speed_work);
 	if (!dev->gone)
 		dev_stop(dev);
 	if (dev->conns)
@@ -469,6 +479,7 @@ static void dev_init(struct mroce_dev *dev, struct net_device *ndev)
 	struct sysinfo si;
 
 	INIT_LIST_HEAD(&dev->node);
+	INIT_WORK(&dev->speed_work, query_speed);
 	xa_init_flags(&dev->qp_xa, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->srq_xa, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->ah_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
@@ -531,6 +542,7 @@ struct mroce_dev *mroce_dev_add(const char *name, struct net_device *ndev, __be1
 	if (*err)
 		goto dealloc;
 
+	query_speed(&dev->speed_work);
 	*err = mroce_devs_add(dev);
 	if (*err)
 		goto dealloc;
