@@ -373,13 +373,15 @@ void side_close(struct side *s)
 	for (i = 0; s->qps && i < s->p.qps; i++) {
 		struct qp *q = &s->qps[i];
 
+		/* a bound window may keep its queue pair alive (rxe waits for it) */
+		for (j = 0; j < MAX_SLICES; j++)
+			if (q->mw[j])
+				ibv_dealloc_mw(q->mw[j]);
 		if (q->id)
 			rdma_destroy_qp(q->id);
 		else if (q->qp)
 			ibv_destroy_qp(q->qp);
 		for (j = 0; j < MAX_SLICES; j++) {
-			if (q->mw[j])
-				ibv_dealloc_mw(q->mw[j]);
 			epoch_free(q->tx[j]);
 			epoch_free(q->rx[j]);
 		}
