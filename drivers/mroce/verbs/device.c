@@ -504,6 +504,8 @@ static void dev_init(struct mroce_dev *dev, struct net_device *ndev)
 	dev->ib.phys_port_cnt = 1;
 	dev->ib.num_comp_vectors = num_possible_cpus();
 	strscpy(dev->ib.node_desc, "mroce", sizeof(dev->ib.node_desc));
+	/* the one call of the data path that is the core's own; the rest needs none */
+	dev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	addrconf_addr_eui48((u8 *)&dev->ib.node_guid, ndev->dev_addr);
 	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
 		dev->ib.driver_def = mroce_uapi;
