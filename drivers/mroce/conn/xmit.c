@@ -161,7 +161,7 @@ static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_re
 	struct sk_buff *skb;
 	int err = 0;
 
-	skb = alloc(h->dev, header + min_t(unsigned int, x->bytes, MROCE_COPY_BELOW));
+	skb = alloc(h->dev, header + clamp_t(unsigned int, x->bytes, 16, MROCE_COPY_BELOW));
 	if (!skb)
 		return -ENOMEM;
 	skb_put(skb, header);
