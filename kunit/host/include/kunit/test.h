@@ -78,7 +78,8 @@ void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp);
 	} while (0)
 #define HOST_TRUTH(t, stop, c, want) \
 	do { \
-		if (!!(c) != (want)) \
+		bool host_got = (c); \
+		if (host_got != (want)) \
 			host_fail(t, stop, __FILE__, __LINE__, "%s is not %s", #c, (want) ? "true" : "false"); \
 	} while (0)
 
