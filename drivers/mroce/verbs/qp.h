@@ -64,6 +64,7 @@ struct mroce_send {
  * @sends: kernel copies, slot = number & (entries - 1), @send_size bytes each
  * @run: takes requests to the engine for kernel users (rule 38)
  * @kicks: MROCE_DOORBELL_* that @run has to look at
+ * @building: requests whose datagrams are being built
  * @stopped: a request failed; nothing behind it is fetched
  * @waiting: the next request waits for earlier ones
  */
@@ -76,6 +77,7 @@ struct mroce_sq {
 	void *sends;
 	struct tasklet_struct run;
 	unsigned long kicks;
+	u32 building;
 	bool sig_all, stopped, waiting;
 };
 
@@ -84,6 +86,15 @@ struct mroce_qp_handle {
 	refcount_t refs;
 	struct mroce_qp *qp;
 	struct rcu_head rcu;
+};
+
+/* a held packet: a copy of its payload, so that nothing of the network's or of a local sender's waits with it (rule 8) */
+struct mroce_packet {
+	struct mroce_held held;
+	u64 addr;
+	u32 rkey, len;
+	bool last;
+	u8 data[];
 };
 
 /* operands of an atomic that waits for the cursor; under the receiving half's lock */
@@ -129,7 +140,6 @@ enum mroce_qp_event {
  * @mutex: modify, destroy
  * @state: IB_QPS_*
  * @attr: as set by modify_qp
- * @rq_base: number in the receive ring of receive number 0 of the present stream
  * @bound: instead of @rq, with an SRQ
  * @stream: own id, drawn at each entry into RTR; 0: none
  * @saddr, @daddr: of the address vector
@@ -142,6 +152,7 @@ enum mroce_qp_event {
  * @peer_closed: the peer's queue pair is gone or in error
  * @error: reason of the error state
  * @by_responder: the error state was entered for what the peer asked: its refusal is repeated until reset
+ * @close_told: CLOSE was sent; @established: something of the peer has arrived
  * @quiet: error state: nothing touches buffers any more, requests may be flushed
  * @ud_lock: UD and GSI: taking and filling of receive buffers
  * @ud_recv: UD with an SRQ: the request being filled
@@ -160,7 +171,6 @@ struct mroce_qp {
 
 	struct mroce_sq sq;
 	struct mroce_rq rq;
-	u32 rq_base;
 	struct mroce_bound bound;
 	struct mroce_srq_waiter waiter;
 
@@ -177,7 +187,7 @@ struct mroce_qp {
 	struct mroce_operand *operands;
 	struct mroce_rx_error rx_error;
 
-	bool peer_closed, by_responder, quiet, sqd_told;
+	bool peer_closed, by_responder, close_told, established, quiet, sqd_told;
 	enum mroce_reason error;
 
 	spinlock_t ud_lock;
@@ -230,11 +240,15 @@ int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr);	/* to 
 void mroce_qp_start(struct mroce_qp *qp);					/* to RTS */
 /* Ends it: nothing of the engine refers to the queue pair afterwards. Sleeps until copies have ended. */
 void mroce_qp_disconnect(struct mroce_qp *qp);
+/* Tells the peer, as far as it was ever heard of, once, that nothing more comes or is answered. */
+void mroce_qp_say_close(struct mroce_qp *qp);
+/* the stream was refused for want of a buffer in the SRQ: it is told when one is posted */
+void mroce_qp_srq_wait(struct mroce_qp *qp);
+void mroce_qp_srq_unwait(struct mroce_qp *qp);
 /* Is @h the receiving half that the peer of @qp sends on? Attaches the response space where that is the first sign of it. */
 bool mroce_qp_on_half(struct mroce_qp *qp, struct mroce_rxhalf *h);
 /* Receive buffers may have been posted: tells a sender that waits. No lock held. */
 void mroce_qp_credit(struct mroce_qp *qp);
-u32 mroce_qp_rq_limit(struct mroce_qp *qp);
 
 /* wqe.c: one request into its slot of @sends; false: it is malformed, and its status says how. qp->lock is held. */
 bool mroce_wqe_fetch(struct mroce_qp *qp, const struct mroce_sq_wqe *wqe, struct mroce_send *s);
@@ -245,21 +259,29 @@ u8 mroce_wc_opcode(u8 opcode);	/* IB_WC_* of a struct mroce_send.opcode */
 /* sq.c: at most @budget requests from the ring to the engine; the number taken. qp->lock is held. */
 unsigned int mroce_sq_fetch(struct mroce_qp *qp, unsigned int budget);
 u32 mroce_sq_posted(struct mroce_qp *qp);
+/* the same, and completes what is done at once, until nothing more can be done */
+unsigned int mroce_sq_advance(struct mroce_qp *qp, unsigned int budget);
 
 /* progress.c; qp->lock is held */
 void mroce_sq_retire(struct mroce_qp *qp);
+void mroce_sq_release(struct mroce_qp *qp);
 void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status, enum mroce_reason reason);
 
 /* responder.c; bottom halves off */
 void mroce_qp_cursor(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs);
-bool mroce_qp_allows(const struct mroce_qp *qp, u8 opcode);
-struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn);
+/* The buffer of a receive number, bound now if need be; NULL, and why in *@nack. */
+struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u8 *nack);
+/* it is complete */
+void mroce_qp_recv_done(struct mroce_qp *qp, u32 rsn);
+/* the message may be served; NONE, or how it is refused */
+u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length);
 void mroce_rq_cqe(struct mroce_qp *qp, u64 wr_id, const struct mroce_cqe *from, bool solicited);
 
+/* recv.c */
+void mroce_packet_free(struct mroce_dev *dev, struct mroce_packet *p);
+
 /* flush.c */
-int mroce_qp_flush_init(void);
-void mroce_qp_flush_exit(void);
-/* To the error state; -EINVAL if there is none to leave. @locked: qp->lock is held. */
+/* To the error state, unless it is in that or in RESET. @locked: qp->lock is held. */
 void mroce_qp_error(struct mroce_qp *qp, enum mroce_reason reason, bool locked);
 void mroce_qp_raise(struct mroce_qp *qp, enum mroce_qp_event event);
 void mroce_qp_flush_work(struct work_struct *work);

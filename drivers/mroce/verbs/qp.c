@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: creation with both queues, destruction, the device's tables of them, and
+ * the doorbell. The tables hold handles, which outlive the queue pair by an RCU grace
+ * period: a lookup under RCU takes a reference or fails, and destroy_qp waits for the
+ * references, not for RCU.
+ */
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "qp.h"
+#include "objects.h"
+
+#define UVERBS_MODULE_NAME mroce_qp
+#include <rdma/uverbs_named_ioctl.h>
+
+#define QPN_FIRST	16	/* the first ones are the specification's */
+#define QPN_LAST	0xfffffe
+
+/* ---- references and lookups ---- */
+
+void mroce_qp_hold(struct mroce_qp *qp)
+{
+	refcount_inc(&qp->handle->refs);
+}
+
+void mroce_qp_put(struct mroce_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->handle->refs))
+		complete(&qp->unused);
+}
+
+static struct mroce_qp *lookup(struct xarray *xa, unsigned long index)
+{
+	struct mroce_qp_handle *handle = xa_load(xa, index);
+
+	return handle && refcount_inc_not_zero(&handle->refs) ? handle->qp : NULL;
+}
+
+struct mroce_qp *mroce_qp_by_stream(struct mroce_dev *dev, u32 id)
+{
+	return lookup(&dev->stream_xa, id);
+}
+
+struct mroce_qp *mroce_qp_by_qpn(struct mroce_dev *dev, u32 qpn)
+{
+	return lookup(&dev->qp_xa, qpn);
+}
+
+void mroce_qp_pin(struct mroce_txs *txs)
+{
+	mroce_qp_hold(mroce_qp_of(txs));
+}
+
+void mroce_qp_unpin(struct mroce_txs *txs)
+{
+	mroce_qp_put(mroce_qp_of(txs));
+}
+
+struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id, bool response)
+{
+	struct mroce_qp *qp = mroce_qp_by_stream(dev, own_id);
+	struct mroce_txs *txs;
+
+	if (!qp)
+		return NULL;
+	txs = response ? &qp->resp : &qp->req;
+	/* attached to this half, it stays so (and the queue pair stays) while the half's lock is held */
+	if (txs->tx != tx)
+		txs = NULL;
+	mroce_qp_put(qp);
+	return txs;
+}
+
+void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reason reason)
+{
+	unsigned long qpn = 0;
+
+	for (;;) {
+		struct mroce_qp_handle *handle;
+		struct mroce_qp *qp = NULL;
+
+		rcu_read_lock();
+		handle = xa_find(&dev->qp_xa, &qpn, ULONG_MAX, XA_PRESENT);
+		if (handle && refcount_inc_not_zero(&handle->refs))
+			qp = handle->qp;
+		rcu_read_unlock();
+		if (!handle)
+			return;
+		if (qp && (!cq || qp->scq == cq || qp->rcq == cq)) {
+			mroce_qp_error(qp, reason, false);
+			mroce_qp_raise(qp, MROCE_QPE_FATAL);
+		}
+		if (qp)
+			mroce_qp_put(qp);
+		if (qpn++ == ULONG_MAX)
+			return;
+		cond_resched();
+	}
+}
+
+/* ---- the doorbell ---- */
+
+void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)
+{
+	enum { BATCH = 64 };
+	struct mroce_txhalf *h;
+	unsigned int n, runs = 0;
+	bool flush;
+
+	if (doorbells & MROCE_DOORBELL_RQ) {
+		if (READ_ONCE(qp->state) == IB_QPS_ERR)
+			mroce_qp_flush_soon(qp);
+		else
+			mroce_qp_credit(qp);
+	}
+	if (!(doorbells & MROCE_DOORBELL_SQ))
+		return;
+	do {
+		if (mroce_qp_is_ud(qp)) {
+			n = mroce_ud_run(qp, BATCH);
+		} else {
+			h = NULL;
+			spin_lock_bh(&qp->lock);
+			n = mroce_sq_advance(qp, BATCH);
+			if (n && qp->txh)
+				h = mroce_txhalf_hold(qp->txh);
+			spin_unlock_bh(&qp->lock);
+			if (h) {
+				mroce_xmit(h);
+				mroce_txhalf_put(h);
+			}
+		}
+		/* a tasklet gives way to other softirqs (rule 40) */
+		if (n == BATCH && in_softirq() && ++runs == 4) {
+			mroce_qp_kick(qp, MROCE_DOORBELL_SQ);
+			return;
+		}
+	} while (n == BATCH);
+
+	spin_lock_bh(&qp->lock);
+	flush = qp->state == IB_QPS_ERR && mroce_sq_posted(qp) != qp->sq.fetched;
+	spin_unlock_bh(&qp->lock);
+	if (flush)
+		mroce_qp_flush_soon(qp);
+}
+
+static void run_tasklet(struct tasklet_struct *t)
+{
+	struct mroce_qp *qp = from_tasklet(qp, t, sq.run);
+
+	mroce_qp_run(qp, xchg(&qp->sq.kicks, 0));
+}
+
+void mroce_qp_kick(struct mroce_qp *qp, unsigned int doorbells)
+{
+	unsigned long old = READ_ONCE(qp->sq.kicks);
+
+	while (!try_cmpxchg(&qp->sq.kicks, &old, old | doorbells))
+		;
+	tasklet_schedule(&qp->sq.run);
+}
+
+static int UVERBS_HANDLER(MROCE_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, MROCE_ATTR_QP_DOORBELL_HANDLE);
+	u32 doorbells;
+	int ret;
+
+	ret = uverbs_get_flags32(&doorbells, attrs, MROCE_ATTR_QP_DOORBELL_FLAGS,
+				 MROCE_DOORBELL_SQ | MROCE_DOORBELL_RQ);
+	if (ret)
+		return ret;
+	if (ibqp->real_qp)
+		ibqp = ibqp->real_qp;
+	if ((doorbells & MROCE_DOORBELL_RQ) && !to_mqp(ibqp)->srq)
+		mroce_rq_doorbell_seen(&to_mqp(ibqp)->rq);
+	mroce_qp_run(to_mqp(ibqp), doorbells);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MROCE_METHOD_QP_DOORBELL,
+			    UVERBS_ATTR_IDR(MROCE_ATTR_QP_DOORBELL_HANDLE, UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_FLAGS_IN(MROCE_ATTR_QP_DOORBELL_FLAGS, u32, UA_MANDATORY));
+
+ADD_UVERBS_METHODS(mroce_qp_doorbell, UVERBS_OBJECT_QP, &UVERBS_METHOD(MROCE_METHOD_QP_DOORBELL));
+
+const struct uapi_definition mroce_qp_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &mroce_qp_doorbell),
+	{}
+};
+
+static int mroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
+{
+	struct mroce_qp *qp = to_mqp(ibqp);
+	int ret;
+
+	if (qp->user || qp->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	ret = mroce_rq_post(&qp->rq, wr, bad);
+	if (mroce_rq_doorbell_wanted(&qp->rq) || READ_ONCE(qp->state) == IB_QPS_ERR)
+		mroce_qp_kick(qp, MROCE_DOORBELL_RQ);
+	return ret;
+}
+
+/* ---- creation ---- */
+
+static int check_init(struct mroce_dev *dev, const struct ib_qp_init_attr *init, bool user)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UD:
+		break;
+	case IB_QPT_GSI:
+		if (user)
+			return -EPERM;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (init->create_flags || init->rwq_ind_tbl)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > MROCE_MAX_QP_WR || cap->max_send_sge > MROCE_MAX_SGE ||
+	    cap->max_inline_data > MROCE_MAX_INLINE)
+		return -EINVAL;
+	if (!init->srq && (cap->max_recv_wr > MROCE_MAX_QP_WR || cap->max_recv_sge > MROCE_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+static int create_sq(struct mroce_qp *qp, struct ib_ucontext *ucontext, const struct ib_qp_init_attr *init,
+		     struct mroce_ring_info *info)
+{
+	struct mroce_sq *sq = &qp->sq;
+	u32 data;
+	int ret;
+
+	sq->max_wr = max(init->cap.max_send_wr, 1U);
+	sq->max_sge = init->cap.max_send_sge;
+	sq->max_inline = init->cap.max_inline_data;
+	sq->entries = roundup_pow_of_two(sq->max_wr);
+	sq->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	data = max_t(u32, sq->max_sge * sizeof(struct mroce_sge), sq->max_inline);
+	sq->send_size = ALIGN(sizeof(struct mroce_send) + data, 8);
+	sq->sends = vzalloc(array_size(sq->entries, sq->send_size));
+	if (!sq->sends)
+		return -ENOMEM;
+	if (!ucontext)
+		return 0;
+	ret = mroce_kring_alloc(&sq->ring, ucontext, sq->entries,
+				ALIGN(sizeof(struct mroce_sq_wqe) + data, 64), info);
+	if (ret) {
+		vfree(sq->sends);
+		sq->sends = NULL;
+	}
+	return ret;
+}
+
+static void free_sq(struct mroce_qp *qp)
+{
+	if (qp->user)
+		mroce_kring_free(&qp->sq.ring);
+	vfree(qp->sq.sends);
+}
+
+static int create_rq(struct mroce_qp *qp, struct ib_ucontext *ucontext, struct ib_qp_init_attr *init,
+		     struct mroce_ring_info *info)
+{
+	struct mroce_bound *b = &qp->bound;
+
+	if (!qp->srq)
+		return mroce_rq_alloc(&qp->rq, ucontext, max(init->cap.max_recv_wr, 1U), init->cap.max_recv_sge,
+				      false, info);
+
+	b->size = ALIGN(struct_size_t(struct mroce_recv, sge, qp->srq->rq.max_sge), 8);
+	b->ahead = clamp_t(u32, qp->srq->rq.entries / 8, 1, MROCE_SRQ_AHEAD);
+	b->recvs = kvcalloc(MROCE_SRQ_AHEAD, b->size, GFP_KERNEL);
+	return b->recvs ? 0 : -ENOMEM;
+}
+
+static void free_rq(struct mroce_qp *qp)
+{
+	if (qp->srq)
+		kvfree(qp->bound.recvs);
+	else
+		mroce_rq_free(&qp->rq);
+}
+
+static int enter_tables(struct mroce_qp *qp)
+{
+	struct mroce_dev *dev = qp->dev;
+	struct mroce_qp_handle *handle;
+	u32 qpn;
+	int ret;
+
+	handle = kzalloc(sizeof(*handle), GFP_KERNEL);
+	if (!handle)
+		return -ENOMEM;
+	refcount_set(&handle->refs, 1);
+	handle->qp = qp;
+	qp->handle = handle;
+	if (qp->ib.qp_type == IB_QPT_GSI) {
+		qpn = MROCE_GSI_QPN;
+		qp->ib.qp_num = qpn;
+		ret = xa_insert(&dev->qp_xa, qpn, handle, GFP_KERNEL);
+	} else {
+		/* found by its number only once the number is set */
+		ret = xa_alloc_cyclic(&dev->qp_xa, &qpn, NULL, XA_LIMIT(QPN_FIRST, QPN_LAST), &dev->qpn_next,
+				      GFP_KERNEL);
+		if (ret >= 0) {
+			qp->ib.qp_num = qpn;
+			ret = xa_err(xa_store(&dev->qp_xa, qpn, handle, GFP_KERNEL));
+			if (ret)
+				xa_erase(&dev->qp_xa, qpn);
+		}
+	}
+	if (ret < 0) {
+		kfree(handle);
+		return ret;
+	}
+	return 0;
+}
+
+static void leave_tables(struct mroce_qp *qp)
+{
+	xa_erase(&qp->dev->qp_xa, qp->ib.qp_num);
+	mroce_qp_put(qp);
+	wait_for_completion(&qp->unused);
+	kfree_rcu(qp->handle, rcu);
+}
+
+static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct mroce_dev *dev = to_mdev(ibqp->device);
+	struct ib_ucontext *ucontext = udata ? mroce_udata_ucontext(udata) : NULL;
+	struct mroce_create_qp_resp resp = {};
+	struct mroce_qp *qp = to_mqp(ibqp);
+	int ret;
+
+	ret = check_init(dev, init, udata);
+	if (ret)
+		return ret;
+	if (!mroce_take(&dev->qps, MROCE_MAX_QP))
+		return -ENOMEM;
+
+	qp->dev = dev;
+	qp->user = udata;
+	qp->scq = to_mcq(init->send_cq);
+	qp->rcq = to_mcq(init->recv_cq);
+	qp->srq = init->srq ? to_msrq(init->srq) : NULL;
+	qp->state = IB_QPS_RESET;
+	/* before any caller of ours looks at it; the core sets it too, in its own time */
+	qp->ib.qp_type = init->qp_type;
+	spin_lock_init(&qp->lock);
+	spin_lock_init(&qp->ud_lock);
+	spin_lock_init(&qp->bound.lock);
+	spin_lock_init(&qp->sq.post_lock);
+	mutex_init(&qp->mutex);
+	init_completion(&qp->unused);
+	INIT_WORK(&qp->flush, mroce_qp_flush_work);
+	INIT_WORK(&qp->event, mroce_qp_event_work);
+	INIT_LIST_HEAD(&qp->waiter.node);
+	tasklet_setup(&qp->sq.run, run_tasklet);
+
+	/* a kernel user's queue pair keeps the module (rule 41); ib_mad's GSI goes with the device */
+	if (!udata && init->qp_type != IB_QPT_GSI) {
+		if (!try_module_get(THIS_MODULE)) {
+			ret = -ENODEV;
+			goto err_count;
+		}
+		qp->holds_module = true;
+	}
+	if (mroce_qp_is_ud(qp) && qp->srq) {
+		qp->ud_recv = kzalloc(struct_size(qp->ud_recv, sge, qp->srq->rq.max_sge), GFP_KERNEL);
+		if (!qp->ud_recv) {
+			ret = -ENOMEM;
+			goto err_module;
+		}
+	}
+	ret = create_sq(qp, ucontext, init, &resp.sq);
+	if (ret)
+		goto err_ud;
+	ret = create_rq(qp, ucontext, init, &resp.rq);
+	if (ret)
+		goto err_sq;
+	ret = enter_tables(qp);
+	if (ret)
+		goto err_rq;
+	if (udata) {
+		ret = mroce_respond(udata, &resp, sizeof(resp));
+		if (ret)
+			goto err_tables;
+	}
+	if (qp->srq)
+		mroce_srq_hold(qp->srq);
+	init->cap.max_send_wr = qp->sq.max_wr;
+	qp->attr.cap = init->cap;
+	return 0;
+
+err_tables:
+	leave_tables(qp);
+err_rq:
+	free_rq(qp);
+err_sq:
+	free_sq(qp);
+err_ud:
+	kfree(qp->ud_recv);
+err_module:
+	if (qp->holds_module)
+		module_put(THIS_MODULE);
+err_count:
+	atomic_dec(&dev->qps);
+	return ret;
+}
+
+static void put_address_handles(struct mroce_qp *qp)
+{
+	u32 i;
+
+	if (qp->user || !mroce_qp_is_ud(qp))
+		return;
+	for (i = qp->sq.done; i != qp->sq.posted; i++)
+		if (mroce_sq_send(&qp->sq, i)->kah)
+			mroce_ah_put(mroce_sq_send(&qp->sq, i)->kah);
+}
+
+static int mroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct mroce_qp *qp = to_mqp(ibqp);
+	struct mroce_dev *dev = qp->dev;
+
+	mutex_lock(&qp->mutex);
+	spin_lock_bh(&qp->lock);
+	qp->state = IB_QPS_RESET;
+	spin_unlock_bh(&qp->lock);
+	mroce_qp_disconnect(qp);
+	mutex_unlock(&qp->mutex);
+
+	leave_tables(qp);
+	/* nobody refers to it now, so nobody starts these again, but they each other */
+	tasklet_kill(&qp->sq.run);
+	cancel_work_sync(&qp->flush);
+	cancel_work_sync(&qp->event);
+
+	put_address_handles(qp);
+	free_rq(qp);
+	free_sq(qp);
+	kfree(qp->ud_recv);
+	if (qp->srq)
+		mroce_srq_put(qp->srq);
+	atomic_dec(&dev->qps);
+	if (qp->holds_module)
+		module_put(THIS_MODULE);
+	return 0;
+}
+
+const struct ib_device_ops mroce_qp_ops = {
+	.create_qp = mroce_create_qp,
+	.destroy_qp = mroce_destroy_qp,
+	.modify_qp = mroce_modify_qp,
+	.post_recv = mroce_post_recv,
+	.post_send = mroce_post_send,
+	.query_qp = mroce_query_qp,
+	INIT_RDMA_OBJ_SIZE(ib_qp, mroce_qp, ib),
+};

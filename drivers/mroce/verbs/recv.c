@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Direct placement: a packet or train of a stream goes from the skb to where it says, in the
+ * order of calls that transport/rx.h gives. Softirq, no lock over a copy. Between claim and
+ * finish the stream is a copier's: neither it nor the queue pair's buffers and halves go away.
+ *
+ * Writes to memory without relaxed ordering: the last packet of a message and every ordered one
+ * land after all earlier packets of the stream; what must wait is copied and held.
+ */
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "qp.h"
+
+/* why packets of an operation are not taken */
+struct verdict {
+	u8 nack, timer;
+	u8 status;		/* of the receive request that is at fault */
+	u16 reason;
+};
+
+void mroce_packet_free(struct mroce_dev *dev, struct mroce_packet *p)
+{
+	atomic64_sub(sizeof(*p) + p->len, &dev->held);
+	kfree(p);
+}
+
+/* ---- ranges ---- */
+
+static u32 offset_of(const struct mroce_rxop *op, u32 i)
+{
+	return i * op->data.psize;
+}
+
+static u32 bytes_of(const struct mroce_rxop *op, u32 i, u32 n)
+{
+	u32 from = offset_of(op, i);
+
+	return min_t(u32, (i + n) * op->data.psize, op->bytes) - from;
+}
+
+/* The next run of consecutive packets of *@mask, which loses them; false: none is left. */
+static bool next_run(u64 *mask, u32 *i, u32 *n)
+{
+	u64 above;
+
+	if (!*mask)
+		return false;
+	*i = __ffs64(*mask);
+	above = *mask >> *i;
+	*n = above == U64_MAX ? 64 : __ffs64(~above);
+	*mask &= ~((*n == 64 ? U64_MAX : BIT_ULL(*n) - 1) << *i);
+	return true;
+}
+
+static bool ends_message(const struct mroce_rxop *op, u32 i, u32 n)
+{
+	return op->data.flags & MROCE_F_LAST && i + n == op->count;
+}
+
+/* ---- the destinations ---- */
+
+static bool refuse(struct verdict *v, u8 nack, u8 status, enum mroce_reason reason)
+{
+	v->nack = nack;
+	v->status = status;
+	v->reason = reason;
+	return false;
+}
+
+static bool place_sges(struct mroce_qp *qp, const struct mroce_rxop *op, const struct mroce_sge *sge, u32 num_sge,
+		       struct sk_buff *skb, unsigned int off, u64 mask, enum mroce_reason *reason)
+{
+	u32 i, n;
+
+	while (next_run(&mask, &i, &n)) {
+		u32 len = bytes_of(op, i, n);
+
+		if (!len)
+			continue;
+		*reason = mroce_sge_from_skb(qp->dev, qp->ib.pd, sge, num_sge, op->data.offset + offset_of(op, i), skb,
+					     off + offset_of(op, i), len, ends_message(op, i, n));
+		if (*reason)
+			return false;
+	}
+	return true;
+}
+
+static bool place_send(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb, unsigned int off,
+		       struct verdict *v)
+{
+	struct mroce_recv *recv;
+	enum mroce_reason reason;
+
+	recv = mroce_qp_recv(qp, op->data.rsn, &v->nack);
+	if (!recv) {
+		v->timer = qp->rreq.rnr_timer;
+		return false;
+	}
+	if (op->data.length > recv->length)
+		return refuse(v, MROCE_N_LENGTH, IB_WC_LOC_LEN_ERR, MROCE_REASON_NAK_LENGTH);
+	if (!place_sges(qp, op, recv->sge, recv->num_sge, skb, off, op->claimed, &reason))
+		return refuse(v, MROCE_N_OPERATION, IB_WC_LOC_PROT_ERR, reason);
+	return true;
+}
+
+/* Packets of a Write that have to wait for earlier ones. */
+static u64 ordered_of(const struct mroce_rxop *op, const struct mroce_mr *mr)
+{
+	if (op->inorder || mroce_mr_relaxed(mr))
+		return 0;
+	if (op->data.flags & MROCE_F_ORDERED)
+		return op->claimed;
+	return op->data.flags & MROCE_F_LAST ? op->claimed & BIT_ULL(op->count - 1) : 0;
+}
+
+static bool place_write(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb, unsigned int off,
+			u64 *waits, struct verdict *v)
+{
+	const struct mroce_data *d = &op->data;
+	enum mroce_reason reason;
+	struct mroce_mr *mr;
+	u32 i, n;
+	u64 mask;
+
+	if (mroce_opinfo[d->opcode].receive && qp->srq && !mroce_qp_recv(qp, d->rsn, &v->nack)) {
+		v->timer = qp->rreq.rnr_timer;
+		return false;
+	}
+	if (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
+		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_NAK_ACCESS);
+	if (!d->length)
+		return true;
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, d->rkey, IB_ACCESS_REMOTE_WRITE, d->addr, op->bytes, &reason);
+	if (!mr)
+		return refuse(v, MROCE_N_ACCESS, IB_WC_SUCCESS, MROCE_REASON_NAK_ACCESS);
+	*waits = ordered_of(op, mr);
+	mask = op->claimed & ~*waits;
+	while (next_run(&mask, &i, &n))
+		mroce_mr_from_skb(mr, d->addr + offset_of(op, i), skb, off + offset_of(op, i), bytes_of(op, i, n),
+				  ends_message(op, i, n));
+	mroce_mr_put(mr);
+	return true;
+}
+
+/* A READ or an atomic: judged now, carried out at the cursor, with its operands kept until then. */
+static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_rxop *op,
+			  struct sk_buff *skb, unsigned int off, struct verdict *v)
+{
+	const struct mroce_data *d = &op->data;
+	struct mroce_wire_atomic wire;
+	u32 i, reads = max_t(u32, qp->attr.max_dest_rd_atomic, 1);
+
+	v->nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length);
+	if (v->nack) {
+		v->reason = v->nack == MROCE_N_ACCESS ? MROCE_REASON_NAK_ACCESS : MROCE_REASON_NAK_LENGTH;
+		return false;
+	}
+	if (!mroce_opinfo[d->opcode].fixed)
+		return true;
+	if (skb_copy_bits(skb, off, &wire, sizeof(wire)))
+		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_SHORT);
+	spin_lock(&h->lock);
+	for (i = 0; i < reads; i++) {
+		struct mroce_operand *o = &qp->operands[i];
+
+		if (o->used && o->msn != d->msn)
+			continue;
+		o->used = true;
+		o->msn = d->msn;
+		o->compare_add = be64_to_cpu(wire.compare_add);
+		o->swap = be64_to_cpu(wire.swap);
+		break;
+	}
+	spin_unlock(&h->lock);
+	/* the engine lets no more of them in than there is room for */
+	return i < reads || refuse(v, MROCE_N_READS, IB_WC_SUCCESS, MROCE_REASON_NAK_READS);
+}
+
+/* The request that a response answers: that and no other, so its slot stays until the cursor has passed the response. */
+static struct mroce_send *answered_by(struct mroce_qp *qp, const struct mroce_data *d)
+{
+	struct mroce_send *s = NULL;
+	struct mroce_msg *m;
+
+	spin_lock(&qp->txh->lock);
+	m = mroce_txs_msg(&qp->req, d->rsn);
+	if (m && mroce_opinfo[m->opcode].answered) {
+		s = mroce_sq_send(&qp->sq, m->wr);
+		if (s->answer != d->msn || mroce_opinfo[m->opcode].fixed != (d->opcode == MROCE_OP_ATOMIC_RESP ? 16 : 0) ||
+		    (d->opcode == MROCE_OP_READ_RESP && s->length != d->length))
+			s = NULL;
+	}
+	spin_unlock(&qp->txh->lock);
+	return s;
+}
+
+static bool place_response(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb, unsigned int off,
+			   struct verdict *v)
+{
+	const struct mroce_data *d = &op->data;
+	enum mroce_reason reason = MROCE_REASON_NONE;
+	struct mroce_send *s;
+	__be64 wire;
+	u64 value;
+
+	if (d->opcode == MROCE_OP_ERROR_RESP)
+		return true;
+	s = answered_by(qp, d);
+	if (!s)
+		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_MALFORMED);
+	if (d->opcode == MROCE_OP_READ_RESP) {
+		place_sges(qp, op, s->sge, s->num_sge, skb, off, op->claimed, &reason);
+	} else if (!skb_copy_bits(skb, off, &wire, sizeof(wire))) {
+		value = be64_to_cpu(wire);
+		reason = mroce_sge_write(qp->dev, qp->ib.pd, s->sge, s->num_sge, 0, &value, sizeof(value));
+	}
+	if (!reason)
+		return true;
+	/* the fault is ours: the READ fails here, and the peer's answer is not wanted any more */
+	spin_lock(&qp->txh->lock);
+	mroce_txs_fail(&qp->req, d->rsn, MROCE_REASON_ERR_LOCAL_KEY, MROCE_N_NONE);
+	spin_unlock(&qp->txh->lock);
+	return refuse(v, MROCE_N_OPERATION, IB_WC_SUCCESS, reason);
+}
+
+static bool place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op, struct sk_buff *skb,
+		  unsigned int off, u64 *waits, struct verdict *v)
+{
+	const struct mroce_opinfo *info = &mroce_opinfo[op->data.opcode];
+
+	if (info->response)
+		return place_response(qp, op, skb, off, v);
+	if (info->place)
+		return place_send(qp, op, skb, off, v);
+	if (info->answered)
+		return place_request(qp, h, op, skb, off, v);
+	return place_write(qp, op, skb, off, waits, v);
+}
+
+/* ---- what waits ---- */
+
+static struct mroce_packet *copy_packet(struct mroce_dev *dev, const struct mroce_rxop *op, u32 i, struct sk_buff *skb,
+					unsigned int off)
+{
+	u32 len = bytes_of(op, i, 1);
+	struct mroce_packet *p;
+	size_t size = sizeof(*p) + len;
+
+	if (atomic64_add_return(size, &dev->held) > READ_ONCE(dev->held_limit))
+		goto none;
+	p = kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	if (!p)
+		goto none;
+	p->addr = op->data.addr + offset_of(op, i);
+	p->rkey = op->data.rkey;
+	p->len = len;
+	p->last = ends_message(op, i, 1);
+	if (!skb_copy_bits(skb, off + offset_of(op, i), p->data, len))
+		return p;
+	kfree(p);
+none:
+	atomic64_sub(size, &dev->held);
+	return NULL;
+}
+
+/* The range was found good when the packet came; the key may have died since. */
+static u8 land(struct mroce_qp *qp, const struct mroce_packet *p)
+{
+	enum mroce_reason reason;
+	struct mroce_mr *mr;
+	u32 body = p->len;
+
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, p->rkey, IB_ACCESS_REMOTE_WRITE, p->addr, p->len, &reason);
+	if (!mr)
+		return MROCE_N_ACCESS;
+	if (p->last && p->len > sizeof(u64))
+		body -= sizeof(u64);
+	mroce_mr_write(mr, p->addr, p->data, body);
+	if (body != p->len) {
+		/* the last bytes are last (rule 1) */
+		smp_wmb();
+		mroce_mr_write(mr, p->addr + body, p->data + body, sizeof(u64));
+	}
+	mroce_mr_put(mr);
+	return MROCE_N_NONE;
+}
+
+static void note_error(struct mroce_qp *qp, const struct mroce_rxop *op, const struct verdict *v)
+{
+	struct mroce_rx_error *e = &qp->rx_error;
+
+	if (v->nack < MROCE_N_ACCESS || (e->set && !mroce_seq_before(op->data.msn, e->msn)))
+		return;
+	*e = (struct mroce_rx_error){
+		.set = true,
+		.status = v->status,
+		.nack = v->nack,
+		.reason = v->reason,
+		.msn = op->data.msn,
+		.rsn = op->data.rsn,
+	};
+}
+
+/* A packet at the lowest hole needs no copy of its own. */
+static u8 land_skb(struct mroce_qp *qp, const struct mroce_rxop *op, u32 i, struct sk_buff *skb, unsigned int off)
+{
+	u64 addr = op->data.addr + offset_of(op, i);
+	u32 len = bytes_of(op, i, 1);
+	enum mroce_reason reason;
+	struct mroce_mr *mr;
+
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, op->data.rkey, IB_ACCESS_REMOTE_WRITE, addr, len, &reason);
+	if (!mr)
+		return MROCE_N_ACCESS;
+	mroce_mr_from_skb(mr, addr, skb, off + offset_of(op, i), len, ends_message(op, i, 1));
+	mroce_mr_put(mr);
+	return MROCE_N_NONE;
+}
+
+/* half->lock is held on entry and return: packets of @waits are held, or land at once if their time has come. */
+static void hold(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs, struct mroce_rxop *op, u64 waits,
+		 struct sk_buff *skb, unsigned int off)
+{
+	struct verdict v = { .reason = MROCE_REASON_NAK_ACCESS };
+
+	for (waits &= op->claimed; waits; waits &= waits - 1) {
+		u32 i = __ffs64(waits), spn = op->data.spn + i;
+		struct mroce_packet *p;
+
+		if (spn != rxs->base) {
+			spin_unlock(&h->lock);
+			p = copy_packet(qp->dev, op, i, skb, off);
+			spin_lock(&h->lock);
+			if (p && mroce_rxs_hold(rxs, op, i, &p->held))
+				continue;
+			if (p)
+				mroce_packet_free(qp->dev, p);
+			if (spn != rxs->base) {
+				mroce_rxs_unclaim(rxs, op, waits, MROCE_N_HOLD, 0);
+				return;
+			}
+		}
+		/* all before it has landed */
+		spin_unlock(&h->lock);
+		v.nack = land_skb(qp, op, i, skb, off);
+		spin_lock(&h->lock);
+		if (v.nack) {
+			note_error(qp, op, &v);
+			mroce_rxs_unclaim(rxs, op, waits, v.nack, 0);
+			return;
+		}
+		mroce_rxs_placed(rxs, op, BIT_ULL(i));
+	}
+}
+
+/* half->lock is held on entry and return */
+static void land_held(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs, struct mroce_rxop *op)
+{
+	struct mroce_held *held;
+
+	while ((held = mroce_rxs_land(rxs, op))) {
+		struct mroce_packet *p = container_of(held, struct mroce_packet, held);
+		u32 spn = held->spn;
+		u8 nack;
+
+		spin_unlock(&h->lock);
+		nack = land(qp, p);
+		mroce_packet_free(qp->dev, p);
+		spin_lock(&h->lock);
+		mroce_rxs_landed(rxs, op, spn, nack);
+	}
+}
+
+/* ---- a packet ---- */
+
+/* Receive buffers as the engine knows them, brought up to date before they run out. */
+static u32 fresh_credit(struct mroce_qp *qp, const struct mroce_rxop *op)
+{
+	s32 left = mroce_seq_diff(READ_ONCE(qp->rreq.credit), op->data.rsn);
+
+	if (qp->srq || !mroce_opinfo[op->data.opcode].receive || left > (s32)(qp->rq.entries / 2))
+		return MROCE_CREDIT_NONE;
+	return mroce_rq_limit(&qp->rq);
+}
+
+/*
+ * Attached to @h, as far as the half's lock, which is held on return, can tell; the response space may become so
+ * by this packet.
+ */
+static bool lock_stream(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs)
+{
+	spin_lock(&h->lock);
+	if (rxs->rx == &h->rx)
+		return true;
+	spin_unlock(&h->lock);
+	if (!rxs->response || !mroce_qp_on_half(qp, h))
+		return false;
+	spin_lock(&h->lock);
+	if (rxs->rx == &h->rx)
+		return true;
+	spin_unlock(&h->lock);
+	return false;
+}
+
+static void refused(struct mroce_qp *qp, const struct mroce_rxop *op)
+{
+	if (op->refused != MROCE_N_RNR)
+		return;
+	if (qp->srq)
+		mroce_qp_srq_wait(qp);
+	else if (mroce_rq_want_doorbell(&qp->rq, op->data.rsn))
+		mroce_qp_credit(qp);
+}
+
+/* The requester has these responses: they are let go before anything else that the packet does. */
+static bool release_responses(struct mroce_qp *qp, u32 floor)
+{
+	if (!mroce_seq_before(READ_ONCE(qp->resp.una), floor))
+		return false;
+	spin_lock(&qp->txh->lock);
+	mroce_txs_released(&qp->resp, floor, ktime_get_ns());
+	spin_unlock(&qp->txh->lock);
+	return true;
+}
+
+bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op, struct sk_buff *skb,
+		   unsigned int off)
+{
+	bool response = op->data.flags & MROCE_F_RESPONSE, good;
+	struct mroce_rxs *rxs = response ? &qp->rresp : &qp->rreq;
+	u32 credit = response ? MROCE_CREDIT_NONE : fresh_credit(qp, op);
+	struct mroce_txhalf *settle = NULL;
+	struct verdict v = {};
+	enum mroce_reason reason;
+	u64 waits = 0;
+
+	if (!lock_stream(qp, h, rxs))
+		return false;
+	if (credit != MROCE_CREDIT_NONE && rxs->credit != MROCE_CREDIT_NONE)
+		mroce_rxs_credit(rxs, credit);
+	reason = mroce_rxs_claim(rxs, op);
+	if (!op->claimed) {
+		mroce_rx_finish(&h->rx, rxs, op);
+		spin_unlock(&h->lock);
+		if (reason)
+			mroce_drop(qp->dev, reason);
+		refused(qp, op);
+		return true;
+	}
+	spin_unlock(&h->lock);
+
+	if (!response && release_responses(qp, op->data.floor))
+		settle = mroce_txhalf_hold(qp->txh);
+	good = place(qp, h, op, skb, off, &waits, &v);
+	if (!good && response)
+		settle = mroce_txhalf_hold(qp->txh);
+
+	spin_lock(&h->lock);
+	if (good) {
+		mroce_rxs_placed(rxs, op, op->claimed & ~waits);
+		if (waits)
+			hold(qp, h, rxs, op, waits, skb, off);
+	} else {
+		if (!response)
+			note_error(qp, op, &v);
+		mroce_rxs_unclaim(rxs, op, op->claimed, v.nack, v.timer);
+	}
+	land_held(qp, h, rxs, op);
+	mroce_rx_finish(&h->rx, rxs, op);
+	spin_unlock(&h->lock);
+
+	if (!qp->established) {
+		qp->established = true;
+		if (READ_ONCE(qp->state) == IB_QPS_RTR)
+			mroce_qp_raise(qp, MROCE_QPE_EST);
+	}
+	if (!good && v.reason)
+		mroce_drop(qp->dev, v.reason);
+	refused(qp, op);
+	mroce_qp_cursor(qp, h, rxs);
+	if (settle) {
+		mroce_txhalf_settle(settle);
+		mroce_txhalf_put(settle);
+	}
+	return true;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The cursor of a stream: what happens when a message is whole and all before it are. Receive
+ * completions, invalidation, reads and atomics of the peer; the end of our own reads and
+ * atomics. One processor at a time runs it, softirq, no lock held but where a field is
+ * touched; while it runs neither half goes away.
+ */
+#include <linux/timekeeping.h>
+
+#include "qp.h"
+
+/* ---- receive buffers ---- */
+
+static struct mroce_recv *bound_slot(struct mroce_bound *b, u32 rsn)
+{
+	return b->recvs + (rsn & (MROCE_SRQ_AHEAD - 1)) * b->size;
+}
+
+/* All earlier unseen messages get a buffer first, or the head could starve (rule 10). */
+static struct mroce_recv *bind_buffer(struct mroce_qp *qp, u32 rsn, u8 *nack)
+{
+	struct mroce_bound *b = &qp->bound;
+	struct mroce_recv *recv = NULL;
+
+	spin_lock_bh(&b->lock);
+	while (mroce_seq_diff(rsn, b->next) >= 0) {
+		if (b->next - b->done >= b->ahead) {
+			*nack = MROCE_N_HOLD;
+			goto out;
+		}
+		if (!mroce_srq_take(qp->srq, bound_slot(b, b->next))) {
+			*nack = MROCE_N_RNR;
+			goto out;
+		}
+		b->next++;
+	}
+	if (mroce_seq_diff(rsn, b->done) >= 0)
+		recv = bound_slot(b, rsn);
+	else
+		*nack = MROCE_N_LENGTH;
+out:
+	spin_unlock_bh(&b->lock);
+	return recv;
+}
+
+struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u8 *nack)
+{
+	struct mroce_recv *recv;
+
+	if (qp->srq)
+		return bind_buffer(qp, rsn, nack);
+	recv = mroce_rq_recv(&qp->rq, rsn);
+	if (!recv)
+		*nack = MROCE_N_RNR;
+	return recv;
+}
+
+void mroce_qp_recv_done(struct mroce_qp *qp, u32 rsn)
+{
+	struct mroce_bound *b = &qp->bound;
+
+	if (!qp->srq) {
+		mroce_rq_advance(&qp->rq, rsn + 1);
+		return;
+	}
+	spin_lock_bh(&b->lock);
+	b->done = rsn + 1;
+	spin_unlock_bh(&b->lock);
+}
+
+void mroce_rq_cqe(struct mroce_qp *qp, u64 wr_id, const struct mroce_cqe *from, bool solicited)
+{
+	struct mroce_cqe cqe = *from;
+
+	cqe.wr_id = wr_id;
+	cqe.qpn = qp->ib.qp_num;
+	mroce_cq_add(qp->rcq, &cqe, solicited);
+}
+
+/* The receive request of number @rsn completes; its buffer is the program's from here on. */
+static bool complete_recv(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *cqe, bool solicited)
+{
+	struct mroce_recv *recv;
+	u64 wr_id;
+	u8 nack;
+
+	recv = mroce_qp_recv(qp, rsn, &nack);
+	if (!recv)
+		return false;
+	wr_id = recv->wr_id;
+	mroce_qp_recv_done(qp, rsn);
+	mroce_rq_cqe(qp, wr_id, cqe, solicited);
+	return true;
+}
+
+/* ---- refusals ---- */
+
+u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length)
+{
+	bool atomic = opcode != MROCE_OP_READ;
+	int access = atomic ? IB_ACCESS_REMOTE_ATOMIC : IB_ACCESS_REMOTE_READ;
+	enum mroce_reason reason;
+	struct mroce_mr *mr;
+
+	if (!(qp->attr.qp_access_flags & access) || !qp->attr.max_dest_rd_atomic)
+		return MROCE_N_LENGTH;
+	if (atomic) {
+		if (addr & 7)
+			return MROCE_N_LENGTH;
+		length = sizeof(u64);
+	} else if (length > MROCE_MAX_MSG) {
+		return MROCE_N_LENGTH;
+	}
+	if (!length)
+		return MROCE_N_NONE;
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, rkey, access, addr, length, &reason);
+	if (!mr)
+		return MROCE_N_ACCESS;
+	mroce_mr_put(mr);
+	return MROCE_N_NONE;
+}
+
+/* One more response; false: the peer has more reads open than it may. */
+static bool respond(struct mroce_qp *qp, const struct mroce_desc *d, u8 opcode, u32 imm, u64 result)
+{
+	const struct mroce_post p = {
+		.addr = d->addr,
+		.rkey = d->rkey,
+		.length = opcode == MROCE_OP_READ_RESP ? d->length : 0,
+		.imm = imm,
+		.rsn = d->msn,
+		.opcode = opcode,
+	};
+	struct mroce_msg *m;
+
+	spin_lock(&qp->txh->lock);
+	m = mroce_txs_post(&qp->resp, &p, ktime_get_ns());
+	if (m)
+		qp->results[m->msn & qp->resp_mask] = result;
+	spin_unlock(&qp->txh->lock);
+	return m;
+}
+
+/*
+ * An error found at the cursor: the packets were acknowledged, so it travels as a response, and nothing from this message
+ * on is taken. @status: of the receive request, if one is at fault.
+ */
+static void refuse_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d, u8 nack, u8 status,
+			   enum mroce_reason reason)
+{
+	respond(qp, d, MROCE_OP_ERROR_RESP, nack, 0);
+	spin_lock(&h->lock);
+	mroce_rxs_refuse(&qp->rreq, d->msn, nack);
+	qp->rx_error = (struct mroce_rx_error){
+		.set = true,
+		.status = status,
+		.nack = nack,
+		.reason = reason,
+		.msn = d->msn,
+		.rsn = d->rsn,
+	};
+	spin_unlock(&h->lock);
+}
+
+/* The cursor has come to a message that is refused for ever: that is the end of the queue pair on this side too. */
+static void end_by_responder(struct mroce_qp *qp, struct mroce_rxhalf *h)
+{
+	struct mroce_rx_error e;
+	bool first = false;
+
+	spin_lock(&h->lock);
+	e = qp->rx_error;
+	if (!e.set)
+		e.nack = qp->rreq.refuse_reason;
+	spin_unlock(&h->lock);
+
+	spin_lock_bh(&qp->lock);
+	if (mroce_qp_receives(qp)) {
+		const struct mroce_cqe cqe = {
+			.status = e.status, .opcode = IB_WC_RECV, .vendor_err = e.reason,
+		};
+
+		first = true;
+		qp->by_responder = true;
+		if (e.set && e.status)
+			complete_recv(qp, e.rsn, &cqe, true);
+		mroce_qp_error(qp, e.set ? e.reason : MROCE_REASON_NAK_ACCESS, true);
+	}
+	spin_unlock_bh(&qp->lock);
+	if (first && !(e.set && e.status))
+		mroce_qp_raise(qp, e.nack == MROCE_N_ACCESS ? MROCE_QPE_ACCESS : MROCE_QPE_REQUEST);
+}
+
+/* ---- requests ---- */
+
+static void take_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d)
+{
+	const struct mroce_opinfo *info = &mroce_opinfo[d->opcode];
+	struct mroce_cqe cqe = { .opcode = info->place ? IB_WC_RECV : IB_WC_RECV_RDMA_WITH_IMM };
+	enum mroce_reason reason;
+
+	if (!info->receive)
+		return;
+	cqe.byte_len = d->length;
+	if (info->imm) {
+		cqe.flags |= MROCE_CQE_IMM;
+		cqe.imm = (__force u32)cpu_to_be32(d->imm);
+	}
+	if (info->inv) {
+		reason = mroce_mr_invalidate(qp->dev, qp->ib.pd, d->imm, true);
+		if (reason) {
+			refuse_message(qp, h, d, MROCE_N_OPERATION, IB_WC_LOC_PROT_ERR, reason);
+			return;
+		}
+		cqe.flags |= MROCE_CQE_INV;
+		cqe.imm = d->imm;
+	}
+	if (d->flags & MROCE_F_SOLICITED)
+		cqe.flags |= MROCE_CQE_SOLICITED;
+	if (!complete_recv(qp, d->rsn, &cqe, d->flags & MROCE_F_SOLICITED))
+		refuse_message(qp, h, d, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_MALFORMED);
+}
+
+static bool take_operand(struct mroce_qp *qp, struct mroce_rxhalf *h, u32 msn, struct mroce_operand *operand)
+{
+	u32 i, reads = max_t(u32, qp->attr.max_dest_rd_atomic, 1);
+	bool found = false;
+
+	spin_lock(&h->lock);
+	for (i = 0; i < reads && !found; i++) {
+		struct mroce_operand *o = &qp->operands[i];
+
+		found = o->used && o->msn == msn;
+		if (found) {
+			*operand = *o;
+			o->used = false;
+		}
+	}
+	spin_unlock(&h->lock);
+	return found;
+}
+
+static u8 run_atomic(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d, u64 *old)
+{
+	struct mroce_operand o;
+	enum mroce_reason reason;
+	struct mroce_mr *mr;
+	int err;
+
+	if (!take_operand(qp, h, d->msn, &o))
+		return MROCE_N_OPERATION;
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, d->rkey, IB_ACCESS_REMOTE_ATOMIC, d->addr, sizeof(u64), &reason);
+	if (!mr)
+		return MROCE_N_ACCESS;
+	err = mroce_mr_atomic(mr, d->addr, d->opcode, o.compare_add, o.swap, old);
+	mroce_mr_put(mr);
+	return err ? MROCE_N_LENGTH : MROCE_N_NONE;
+}
+
+static void answer(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d)
+{
+	u8 nack, opcode = MROCE_OP_READ_RESP;
+	u64 old = 0;
+
+	nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length);
+	if (!nack && d->opcode != MROCE_OP_READ) {
+		opcode = MROCE_OP_ATOMIC_RESP;
+		nack = run_atomic(qp, h, d, &old);
+	}
+	if (nack)
+		refuse_message(qp, h, d, nack, IB_WC_SUCCESS,
+			       nack == MROCE_N_ACCESS ? MROCE_REASON_NAK_ACCESS : MROCE_REASON_NAK_OPERATION);
+	else if (!respond(qp, d, opcode, 0, old))
+		refuse_message(qp, h, d, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_NAK_READS);
+}
+
+/* ---- responses ---- */
+
+static void answered(struct mroce_qp *qp, const struct mroce_desc *d)
+{
+	struct mroce_txs *req = &qp->req;
+	u64 now = ktime_get_ns();
+	u8 nack = MROCE_N_NONE;
+	bool idle = false;
+
+	if (d->opcode == MROCE_OP_ERROR_RESP)
+		nack = clamp_t(u32, d->imm, MROCE_N_ACCESS, MROCE_N_MAX - 1);
+	spin_lock(&qp->txh->lock);
+	if (!mroce_txs_responded(req, d->rsn, nack, now) && nack) {
+		/* a message that is complete here failed there (rule 9) */
+		idle = req->msn_una == req->msn_end;
+		mroce_txs_fail(req, mroce_txs_msg(req, d->rsn) ? d->rsn : req->msn_una, MROCE_REASON_NONE, nack);
+	}
+	spin_unlock(&qp->txh->lock);
+	if (idle)
+		mroce_qp_raise(qp, MROCE_QPE_FATAL);
+}
+
+/* ---- the cursor ---- */
+
+/* half->lock is held */
+static bool at_refusal(const struct mroce_rxs *rxs)
+{
+	return !rxs->response && rxs->refusing && rxs->refuse_reason >= MROCE_N_ACCESS && !rxs->running &&
+	       mroce_seq_diff(rxs->msn, rxs->refuse_msn) >= 0;
+}
+
+void mroce_qp_cursor(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs)
+{
+	struct mroce_txhalf *th = NULL;
+	const struct mroce_desc *next;
+	struct mroce_desc d;
+	bool end;
+
+	spin_lock(&h->lock);
+	if (rxs->rx == &h->rx && !rxs->dead && mroce_rxs_begin(rxs)) {
+		while ((next = mroce_rxs_message(rxs))) {
+			d = *next;
+			spin_unlock(&h->lock);
+			/* whatever may end in a response */
+			if (!th && (rxs->response || mroce_opinfo[d.opcode].answered || mroce_opinfo[d.opcode].inv))
+				th = mroce_txhalf_hold(qp->txh);
+			if (rxs->response)
+				answered(qp, &d);
+			else if (mroce_opinfo[d.opcode].answered)
+				answer(qp, h, &d);
+			else
+				take_message(qp, h, &d);
+			spin_lock(&h->lock);
+		}
+	}
+	end = rxs->rx == &h->rx && !rxs->dead && at_refusal(rxs);
+	spin_unlock(&h->lock);
+	if (end)
+		end_by_responder(qp, h);
+	if (th) {
+		mroce_txhalf_settle(th);
+		mroce_xmit(th);
+		mroce_txhalf_put(th);
+	}
+}
