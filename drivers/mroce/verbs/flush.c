@@ -6,7 +6,7 @@
  * events have a work item of their own: never from a call chain that may hold locks.
  */
 #include <linux/delay.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 
 #include "qp.h"
 
@@ -47,27 +47,30 @@ void mroce_qp_flush_soon(struct mroce_qp *qp)
 	queue_work(mroce_wq, &qp->flush);
 }
 
-void mroce_qp_error(struct mroce_qp *qp, enum mroce_reason reason, bool locked)
+void mroce_qp_error_locked(struct mroce_qp *qp, enum mroce_reason reason)
 {
-	if (!locked)
-		spin_lock_bh(&qp->lock);
 	lockdep_assert_held(&qp->lock);
-	if (qp->state != IB_QPS_RESET && qp->state != IB_QPS_ERR) {
-		WRITE_ONCE(qp->state, IB_QPS_ERR);
-		qp->error = reason;
-		qp->quiet = false;
-		if (qp->rxh) {
-			spin_lock(&qp->rxh->lock);
-			qp->rresp.dead = true;
-			/* else it repeats its refusal, and takes nothing but that */
-			if (!qp->by_responder)
-				qp->rreq.dead = true;
-			spin_unlock(&qp->rxh->lock);
-		}
-		mroce_qp_flush_soon(qp);
+	if (qp->state == IB_QPS_RESET || qp->state == IB_QPS_ERR)
+		return;
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	qp->error = reason;
+	qp->quiet = false;
+	if (qp->rxh) {
+		spin_lock(&qp->rxh->lock);
+		qp->rresp.dead = true;
+		/* else it repeats its refusal, and takes nothing but that */
+		if (!qp->by_responder)
+			qp->rreq.dead = true;
+		spin_unlock(&qp->rxh->lock);
 	}
-	if (!locked)
-		spin_unlock_bh(&qp->lock);
+	mroce_qp_flush_soon(qp);
+}
+
+void mroce_qp_error(struct mroce_qp *qp, enum mroce_reason reason)
+{
+	spin_lock_bh(&qp->lock);
+	mroce_qp_error_locked(qp, reason);
+	spin_unlock_bh(&qp->lock);
 }
 
 /* ---- out of the engine ---- */

@@ -8,7 +8,7 @@
  */
 #include <linux/delay.h>
 #include <linux/mm.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 
 #include "qp.h"
 

@@ -48,7 +48,7 @@ void mroce_sq_retire(struct mroce_qp *qp)
 		mroce_sq_release(qp);
 		if (s.status != IB_WC_SUCCESS) {
 			mroce_sq_cqe(qp, &s, s.status, s.reason);
-			mroce_qp_error(qp, s.reason, true);
+			mroce_qp_error_locked(qp, s.reason);
 			return;
 		}
 		if (s.flags & MROCE_WQE_SIGNALED)
@@ -126,7 +126,7 @@ static void fail_head(struct mroce_qp *qp, enum mroce_reason reason, u8 nack)
 	} else {
 		mroce_qp_raise(qp, MROCE_QPE_FATAL);
 	}
-	mroce_qp_error(qp, reason_of(reason, nack), true);
+	mroce_qp_error_locked(qp, reason_of(reason, nack));
 }
 
 /*
@@ -186,7 +186,7 @@ static void progress_responses(struct mroce_qp *qp)
 
 	if (failed && mroce_qp_receives(qp)) {
 		mroce_qp_raise(qp, reason == MROCE_REASON_NAK_ACCESS ? MROCE_QPE_ACCESS : MROCE_QPE_FATAL);
-		mroce_qp_error(qp, reason, true);
+		mroce_qp_error_locked(qp, reason);
 	}
 }
 

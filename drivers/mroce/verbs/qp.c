@@ -89,7 +89,7 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 		if (!handle)
 			return;
 		if (qp && (!cq || qp->scq == cq || qp->rcq == cq)) {
-			mroce_qp_error(qp, reason, false);
+			mroce_qp_error(qp, reason);
 			mroce_qp_raise(qp, MROCE_QPE_FATAL);
 		}
 		if (qp)

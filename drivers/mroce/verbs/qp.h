@@ -281,8 +281,9 @@ void mroce_rq_cqe(struct mroce_qp *qp, u64 wr_id, const struct mroce_cqe *from, 
 void mroce_packet_free(struct mroce_dev *dev, struct mroce_packet *p);
 
 /* flush.c */
-/* To the error state, unless it is in that or in RESET. @locked: qp->lock is held. */
-void mroce_qp_error(struct mroce_qp *qp, enum mroce_reason reason, bool locked);
+/* to the error state, unless it is in that or in RESET */
+void mroce_qp_error(struct mroce_qp *qp, enum mroce_reason reason);
+void mroce_qp_error_locked(struct mroce_qp *qp, enum mroce_reason reason);
 void mroce_qp_raise(struct mroce_qp *qp, enum mroce_qp_event event);
 void mroce_qp_flush_work(struct work_struct *work);
 void mroce_qp_event_work(struct work_struct *work);

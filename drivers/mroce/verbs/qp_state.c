@@ -145,7 +145,7 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 			reset(qp);
 		return 0;
 	case IB_QPS_ERR:
-		mroce_qp_error(qp, MROCE_REASON_ERR_FLUSHED, false);
+		mroce_qp_error(qp, MROCE_REASON_ERR_FLUSHED);
 		return 0;
 	case IB_QPS_RTR:
 		if (!mroce_qp_is_ud(qp)) {

@@ -8,7 +8,7 @@
  * land after all earlier packets of the stream; what must wait is copied and held.
  */
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 
 #include "qp.h"
 
@@ -384,25 +384,6 @@ static u32 fresh_credit(struct mroce_qp *qp, const struct mroce_rxop *op)
 	return mroce_rq_limit(&qp->rq);
 }
 
-/*
- * Attached to @h, as far as the half's lock, which is held on return, can tell; the response space may become so
- * by this packet.
- */
-static bool lock_stream(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs)
-{
-	spin_lock(&h->lock);
-	if (rxs->rx == &h->rx)
-		return true;
-	spin_unlock(&h->lock);
-	if (!rxs->response || !mroce_qp_on_half(qp, h))
-		return false;
-	spin_lock(&h->lock);
-	if (rxs->rx == &h->rx)
-		return true;
-	spin_unlock(&h->lock);
-	return false;
-}
-
 static void refused(struct mroce_qp *qp, const struct mroce_rxop *op)
 {
 	if (op->refused != MROCE_N_RNR)
@@ -435,8 +416,18 @@ bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxo
 	enum mroce_reason reason;
 	u64 waits = 0;
 
-	if (!lock_stream(qp, h, rxs))
-		return false;
+	spin_lock(&h->lock);
+	if (unlikely(rxs->rx != &h->rx)) {
+		spin_unlock(&h->lock);
+		/* a peer that never opens is known by its first response */
+		if (!response || !mroce_qp_on_half(qp, h))
+			return false;
+		spin_lock(&h->lock);
+		if (rxs->rx != &h->rx) {
+			spin_unlock(&h->lock);
+			return false;
+		}
+	}
 	if (credit != MROCE_CREDIT_NONE && rxs->credit != MROCE_CREDIT_NONE)
 		mroce_rxs_credit(rxs, credit);
 	reason = mroce_rxs_claim(rxs, op);

@@ -5,7 +5,7 @@
  * atomics. One processor at a time runs it, softirq, no lock held but where a field is
  * touched; while it runs neither half goes away.
  */
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 
 #include "qp.h"
 
@@ -184,7 +184,7 @@ static void end_by_responder(struct mroce_qp *qp, struct mroce_rxhalf *h)
 		qp->by_responder = true;
 		if (e.set && e.status)
 			complete_recv(qp, e.rsn, &cqe, true);
-		mroce_qp_error(qp, e.set ? e.reason : MROCE_REASON_NAK_ACCESS, true);
+		mroce_qp_error_locked(qp, e.set ? e.reason : MROCE_REASON_NAK_ACCESS);
 	}
 	spin_unlock_bh(&qp->lock);
 	if (first && !(e.set && e.status))

@@ -4,7 +4,7 @@
  * and posted as messages if they are not, in order. qp->lock is held; the half's lock
  * is taken once a batch. What is posted leaves after both were dropped.
  */
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 
 #include "qp.h"
 

@@ -273,7 +273,7 @@ void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct 
 	}
 	if (reason == MROCE_REASON_NAK_ACCESS || reason == MROCE_REASON_ERR_LOCAL_KEY ||
 	    reason == MROCE_REASON_ERR_LOCAL_LENGTH)
-		mroce_qp_error(qp, reason, false);
+		mroce_qp_error(qp, reason);
 	if (reason)
 		mroce_drop(dev, reason);
 	mroce_qp_put(qp);
