@@ -196,6 +196,9 @@ int negotiate(struct side *s)
 	} else {
 		if (side_caps(s, &s->p))
 			return EXIT_SETUP;
+		/* sizes are drawn around multiples of the packet's payload */
+		if (!s->p.unit)
+			s->p.unit = 128u << s->p.mtu;
 		w[0] = VERSION;
 		memcpy(w + 1, &s->p, sizeof(s->p));
 		if (ctl_send(s, CTL_ACCEPT, w, PARAM_WORDS + 1))

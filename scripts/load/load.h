@@ -333,7 +333,6 @@ int side_caps(struct side *s, struct params *p);
 int side_memory(struct side *s);
 int qp_create(struct qp *q, struct rdma_cm_id *id);
 void side_close(struct side *s);
-int bind_window(struct qp *q, unsigned int slice);
 /* connect.c */
 enum ctl_type { CTL_HELLO = 0x6c6f6164, CTL_ACCEPT, CTL_QPS, CTL_READY, CTL_FIN };
 int ctl_listen(const struct options *o);
@@ -348,8 +347,13 @@ int ctl_barrier(struct side *s);
 int cm_open(struct side *s);
 int cm_connect(struct side *s);
 void cm_close(struct side *s);
-/* run.c */
+/* worker.c */
 void *worker_main(void *arg);
+/* run.c */
+int serve(struct qp *q);
+int tx_progress(struct qp *q);
+int recv_done(struct worker *w, const struct ibv_wc *wc);
+int send_done(struct worker *w, const struct ibv_wc *wc);
 int rx_prepare_all(struct qp *q);
 int initial_binds(struct side *s);
 /* verify.c */
@@ -375,6 +379,16 @@ void sum_counters(const struct side *s, struct counters *c);
 void report_progress(struct side *s, struct counters *prev, double secs);
 void report_final(struct side *s, double secs);
 void report_json(struct side *s, double secs);
+
+static inline uint8_t *lslice(struct qp *q, uint64_t e)
+{
+	return q->local + (e % q->side->p.slices) * q->side->p.slice;
+}
+
+static inline uint8_t *rslice(struct qp *q, uint64_t e)
+{
+	return q->remote + (e % q->side->p.slices) * q->side->p.slice;
+}
 
 static inline uint64_t now_ns(void)
 {

@@ -109,7 +109,8 @@ static void watch(struct side *s)
 			report_stall(s);
 			fail_code(s, EXIT_STALL);
 		}
-		if (s->o->progress && !s->o->quiet && now - shown > s->o->progress * 1000000000ull) {
+		if (s->o->progress && !s->o->quiet &&
+		    now - shown > s->o->progress * 1000000000ull) {
 			report_progress(s, &prev, (now - shown) / 1e9);
 			shown = now;
 		}
@@ -122,9 +123,14 @@ static void exchange_verdicts(struct side *s)
 	uint64_t ok = !side_failed(s);
 
 	ctl_send(s, CTL_FIN, &ok, 1);
-	if (s->peer_fin || side_failed(s))
+	if (s->peer_fin)
 		return;
 	s->peer_fin = true;
+	if (side_failed(s)) {
+		/* let the peer stop first: it shall not see our memory vanish */
+		ctl_recv(s, CTL_FIN, &ok, 1, 3000);
+		return;
+	}
 	if (ctl_recv(s, CTL_FIN, &ok, 1, FIN_WAIT_MS) || !ok)
 		fail(s, "the peer found an error or is gone");
 }

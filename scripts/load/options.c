@@ -22,31 +22,48 @@ enum {
 };
 
 static const struct option longs[] = {
-	{ "listen", no_argument, NULL, 'l' }, { "self", no_argument, NULL, O_SELF },
-	{ "port", required_argument, NULL, O_PORT }, { "bind", required_argument, NULL, O_BIND },
-	{ "dev", required_argument, NULL, O_DEV }, { "gid-index", required_argument, NULL, O_GID },
+	{ "listen", no_argument, NULL, 'l' },
+	{ "self", no_argument, NULL, O_SELF },
+	{ "port", required_argument, NULL, O_PORT },
+	{ "bind", required_argument, NULL, O_BIND },
+	{ "dev", required_argument, NULL, O_DEV },
+	{ "gid-index", required_argument, NULL, O_GID },
 	{ "seed", required_argument, NULL, O_SEED },
 	{ "seconds", required_argument, NULL, O_SECONDS },
 	{ "messages", required_argument, NULL, O_MESSAGES },
-	{ "qps", required_argument, NULL, O_QPS }, { "threads", required_argument, NULL, O_THREADS },
-	{ "depth", required_argument, NULL, O_DEPTH }, { "max-size", required_argument, NULL, O_MAX },
-	{ "ops", required_argument, NULL, O_OPS }, { "mode", required_argument, NULL, O_MODE },
-	{ "cm", no_argument, NULL, O_CM }, { "json", optional_argument, NULL, O_JSON },
-	{ "stall", required_argument, NULL, O_STALL }, { "srq", optional_argument, NULL, O_SRQ },
+	{ "qps", required_argument, NULL, O_QPS },
+	{ "threads", required_argument, NULL, O_THREADS },
+	{ "depth", required_argument, NULL, O_DEPTH },
+	{ "max-size", required_argument, NULL, O_MAX },
+	{ "ops", required_argument, NULL, O_OPS },
+	{ "mode", required_argument, NULL, O_MODE },
+	{ "cm", no_argument, NULL, O_CM },
+	{ "json", optional_argument, NULL, O_JSON },
+	{ "stall", required_argument, NULL, O_STALL },
+	{ "srq", optional_argument, NULL, O_SRQ },
 	{ "srq-size", required_argument, NULL, O_SRQSIZE },
-	{ "events", no_argument, NULL, O_EVENTS }, { "solicited", no_argument, NULL, O_SOLICITED },
-	{ "relaxed", no_argument, NULL, O_RELAXED }, { "sge", required_argument, NULL, O_SGE },
-	{ "unit", required_argument, NULL, O_UNIT }, { "inline", required_argument, NULL, O_INLINE },
-	{ "lag", required_argument, NULL, O_LAG }, { "epoch", required_argument, NULL, O_EPOCH },
+	{ "events", no_argument, NULL, O_EVENTS },
+	{ "solicited", no_argument, NULL, O_SOLICITED },
+	{ "relaxed", no_argument, NULL, O_RELAXED },
+	{ "sge", required_argument, NULL, O_SGE },
+	{ "unit", required_argument, NULL, O_UNIT },
+	{ "inline", required_argument, NULL, O_INLINE },
+	{ "lag", required_argument, NULL, O_LAG },
+	{ "epoch", required_argument, NULL, O_EPOCH },
 	{ "rd-atomic", required_argument, NULL, O_RD },
 	{ "late-recv", required_argument, NULL, O_LATE },
-	{ "no-window", no_argument, NULL, O_WINDOW }, { "timeout", required_argument, NULL, O_TIMEOUT },
+	{ "no-window", no_argument, NULL, O_WINDOW },
+	{ "timeout", required_argument, NULL, O_TIMEOUT },
 	{ "progress", required_argument, NULL, O_PROGRESS },
 	{ "corrupt", required_argument, NULL, O_CORRUPT },
-	{ "stray", required_argument, NULL, O_STRAY }, { "selftest", no_argument, NULL, O_SELFTEST },
-	{ "quiet", no_argument, NULL, O_QUIET }, { "zero-sge", no_argument, NULL, O_ZERO },
-	{ "mtu", required_argument, NULL, O_MTU }, { "version", no_argument, NULL, O_VERSION },
-	{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+	{ "stray", required_argument, NULL, O_STRAY },
+	{ "selftest", no_argument, NULL, O_SELFTEST },
+	{ "quiet", no_argument, NULL, O_QUIET },
+	{ "zero-sge", no_argument, NULL, O_ZERO },
+	{ "mtu", required_argument, NULL, O_MTU },
+	{ "version", no_argument, NULL, O_VERSION },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static void usage(FILE *f)
@@ -124,57 +141,75 @@ static int parse_mode(const char *arg, uint64_t *mode)
 	return -1;
 }
 
-/* the options that take a number: where it goes and its range */
+/* options that are one 64-bit parameter: where it goes and its range */
+static const struct {
+	int opt;
+	size_t at;
+	uint64_t lo, hi;
+} numbers[] = {
+	{ O_SEED, offsetof(struct params, seed), 0, UINT64_MAX },
+	{ O_SECONDS, offsetof(struct params, seconds), 1, 1000000 },
+	{ O_MESSAGES, offsetof(struct params, messages), 1, UINT64_MAX },
+	{ O_QPS, offsetof(struct params, qps), 1, 4096 },
+	{ O_THREADS, offsetof(struct params, threads), 1, 256 },
+	{ O_DEPTH, offsetof(struct params, depth), 4, 65536 },
+	{ O_MAX, offsetof(struct params, max_size), 1, 1u << 30 },
+	{ O_SGE, offsetof(struct params, sge), 1, MAX_SGE },
+	{ O_UNIT, offsetof(struct params, unit), 64, 65536 },
+	{ O_EPOCH, offsetof(struct params, epoch_msgs), 1, MAX_EPOCH },
+	{ O_RD, offsetof(struct params, rd_atomic), 1, 255 },
+	{ O_LATE, offsetof(struct params, late_us), 1, 10000000 },
+	{ O_CORRUPT, offsetof(struct params, corrupt), 1, UINT64_MAX },
+	{ O_STRAY, offsetof(struct params, stray), 1, UINT64_MAX },
+	{ O_SRQSIZE, offsetof(struct params, srq_size), 256, 1u << 24 },
+	{ O_LAG, offsetof(struct params, lag), 1, MAX_SLICES / 2 },
+};
+
+/* and those that are an int of this end alone */
+static const struct {
+	int opt;
+	size_t at;
+	uint64_t hi;
+} ints[] = {
+	{ O_PORT, offsetof(struct options, port), 65534 },
+	{ O_GID, offsetof(struct options, gid_index), 65535 },
+	{ O_STALL, offsetof(struct options, stall), 1000000 },
+	{ O_PROGRESS, offsetof(struct options, progress), 1000000 },
+	{ O_TIMEOUT, offsetof(struct options, timeout), 31 },
+	{ O_INLINE, offsetof(struct options, inline_max), 65536 },
+};
+
 static int numeric(struct options *o, int c, const char *name, const char *arg)
 {
 	struct params *p = &o->p;
+	unsigned int i;
 	uint64_t v;
-	int *i = NULL;
 
-	switch (c) {
-	case O_SEED: return number(name, arg, 0, UINT64_MAX, &p->seed);
-	case O_SECONDS: return number(name, arg, 1, 1000000, &p->seconds);
-	case O_MESSAGES: return number(name, arg, 1, UINT64_MAX, &p->messages);
-	case O_QPS: return number(name, arg, 1, 4096, &p->qps);
-	case O_THREADS: return number(name, arg, 1, 256, &p->threads);
-	case O_DEPTH: return number(name, arg, 4, 65536, &p->depth);
-	case O_MAX: return number(name, arg, 1, 1u << 30, &p->max_size);
-	case O_SGE: return number(name, arg, 1, MAX_SGE, &p->sge);
-	case O_UNIT: return number(name, arg, 64, 65536, &p->unit);
-	case O_EPOCH: return number(name, arg, 1, MAX_EPOCH, &p->epoch_msgs);
-	case O_RD: return number(name, arg, 1, 255, &p->rd_atomic);
-	case O_LATE: return number(name, arg, 1, 10000000, &p->late_us);
-	case O_CORRUPT: return number(name, arg, 1, UINT64_MAX, &p->corrupt);
-	case O_STRAY: return number(name, arg, 1, UINT64_MAX, &p->stray);
-	case O_SRQSIZE: return number(name, arg, 256, 1u << 24, &p->srq_size);
-	case O_LAG:
-		o->lag_set = true;
-		return number(name, arg, 1, MAX_SLICES / 2, &p->lag);
-	case O_SRQ:
+	if (c == O_SRQ) {
 		p->srq = 1;
 		return arg ? number(name, arg, 2, 65536, &p->srq_slots) : 0;
-	case O_MTU:
+	}
+	if (c == O_MTU) {
 		if (number(name, arg, 256, 4096, &v))
 			return -1;
 		for (p->mtu = IBV_MTU_256; 256u << (p->mtu - IBV_MTU_256) < v; p->mtu++)
 			;
 		return 0;
-	case O_INLINE:
-		if (number(name, arg, 0, 65536, &v))
-			return -1;
-		o->inline_max = v;
-		return 0;
-	case O_PORT: i = &o->port; break;
-	case O_GID: i = &o->gid_index; break;
-	case O_STALL: i = &o->stall; break;
-	case O_PROGRESS: i = &o->progress; break;
-	case O_TIMEOUT: i = &o->timeout; break;
-	default: return -1;
 	}
-	if (number(name, arg, 0, c == O_TIMEOUT ? 31 : 65534, &v))
-		return -1;
-	*i = v;
-	return 0;
+	o->lag_set |= c == O_LAG;
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].opt == c)
+			return number(name, arg, numbers[i].lo, numbers[i].hi,
+				      (uint64_t *)((char *)p + numbers[i].at));
+	for (i = 0; i < sizeof(ints) / sizeof(ints[0]); i++) {
+		if (ints[i].opt != c)
+			continue;
+		if (number(name, arg, 0, ints[i].hi, &v))
+			return -1;
+		*(int *)((char *)o + ints[i].at) = v;
+		return 0;
+	}
+	return -1;
 }
 
 static int finish(struct options *o, int argc, char **argv, bool messages_only)
@@ -217,9 +252,43 @@ static int finish(struct options *o, int argc, char **argv, bool messages_only)
 		p->srq_size = p->max_size < 256 ? 256 : p->max_size;
 	if (messages_only)
 		p->seconds = 1000000;
-	if (!p->unit)
-		p->unit = 1024;
 	return 0;
+}
+
+/* options that need no checking */
+static bool flag(struct options *o, int c, const char *arg)
+{
+	if (c == 'l')
+		o->listen = true;
+	else if (c == '4' || c == '6')
+		o->family = c == '4' ? AF_INET : AF_INET6;
+	else if (c == O_SELF)
+		o->self = true;
+	else if (c == O_BIND)
+		o->bind = arg;
+	else if (c == O_DEV)
+		o->dev = arg;
+	else if (c == O_CM)
+		o->p.cm = 1;
+	else if (c == O_JSON)
+		o->json = arg ? arg : "-";
+	else if (c == O_EVENTS)
+		o->events = true;
+	else if (c == O_SOLICITED)
+		o->solicited = true;
+	else if (c == O_RELAXED)
+		o->p.relaxed = 1;
+	else if (c == O_WINDOW)
+		o->p.window = 0;
+	else if (c == O_ZERO)
+		o->p.zero_sge = 1;
+	else if (c == O_SELFTEST)
+		o->selftest = true;
+	else if (c == O_QUIET)
+		o->quiet = true;
+	else
+		return false;
+	return true;
 }
 
 int parse_options(int argc, char **argv, struct options *o)
@@ -242,28 +311,15 @@ int parse_options(int argc, char **argv, struct options *o)
 		.mtu = IBV_MTU_4096,
 	};
 	while ((c = getopt_long(argc, argv, "lh46", longs, &at)) != -1) {
+		if (flag(o, c, optarg))
+			continue;
 		switch (c) {
-		case 'l': o->listen = true; break;
-		case '4': o->family = AF_INET; break;
-		case '6': o->family = AF_INET6; break;
 		case 'h':
 			usage(stdout);
 			exit(0);
 		case O_VERSION:
 			puts("mroce-load 1");
 			exit(0);
-		case O_SELF: o->self = true; break;
-		case O_BIND: o->bind = optarg; break;
-		case O_DEV: o->dev = optarg; break;
-		case O_CM: o->p.cm = 1; break;
-		case O_JSON: o->json = optarg ? optarg : "-"; break;
-		case O_EVENTS: o->events = true; break;
-		case O_SOLICITED: o->solicited = true; break;
-		case O_RELAXED: o->p.relaxed = 1; break;
-		case O_WINDOW: o->p.window = 0; break;
-		case O_ZERO: o->p.zero_sge = 1; break;
-		case O_SELFTEST: o->selftest = true; break;
-		case O_QUIET: o->quiet = true; break;
 		case O_OPS:
 			if (parse_ops(optarg, &o->p.ops))
 				return -1;

@@ -14,16 +14,11 @@ void order_reset(struct qp *q)
 	q->ord_flags = 0;
 }
 
-static uint8_t *slice_of(struct qp *q, const struct epoch *ep)
-{
-	return q->remote + (ep->num % q->side->p.slices) * q->side->p.slice;
-}
-
 /* every fresh Write up to and including message "last" must be complete */
 static bool verify_to(struct qp *q, const struct epoch *ep, unsigned int last,
 		      const char *what)
 {
-	const uint8_t *mem = slice_of(q, ep);
+	const uint8_t *mem = rslice(q, ep->num);
 
 	for (; q->ord_idx <= last; q->ord_idx++) {
 		const struct msg *m = &ep->m[q->ord_idx];
@@ -43,13 +38,13 @@ static bool seen(struct qp *q, const struct epoch *ep, const struct msg *m)
 {
 	uint32_t at = m->target + m->size - 1;
 
-	return __atomic_load_n(slice_of(q, ep) + at, __ATOMIC_ACQUIRE) ==
+	return __atomic_load_n(rslice(q, ep->num) + at, __ATOMIC_ACQUIRE) ==
 	       img_byte(&ep->rf, at);
 }
 
 static int poll_flags(struct qp *q, const struct epoch *ep)
 {
-	uint64_t *cell = (uint64_t *)(slice_of(q, ep) + FLAG_OFF), v;
+	uint64_t *cell = (uint64_t *)(rslice(q, ep->num) + FLAG_OFF), v;
 	unsigned int i, k = q->ord_flags;
 
 	v = __atomic_load_n(cell, __ATOMIC_ACQUIRE);

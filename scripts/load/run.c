@@ -1,36 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The workers: each thread posts, polls and verifies for its own queue pairs,
- * following the protocol in load.h. The shared receive queue is the only thing
- * that several workers touch; a slot belongs to whoever holds its completion.
+ * What a queue pair does: as responder and as requester, following the protocol
+ * in load.h. Runs in the worker that owns the queue pair, and before that in
+ * the main thread. The shared receive queue is the only thing that several
+ * workers touch; a slot belongs to whoever holds its completion.
  */
+#include <endian.h>
 #include <errno.h>
-#include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "load.h"
 
 #define BATCH		16
 #define WR_RECV		(1ull << 63)
 #define WR_SRQ		(1ull << 62)
 #define QP_SHIFT	44
-#define SPINS		400	/* looks at memory before the queues get a turn */
 
 static uint64_t wr_id(const struct qp *q, uint64_t seq)
 {
 	return (uint64_t)q->idx << QP_SHIFT | (seq & ((1ull << QP_SHIFT) - 1));
-}
-
-static uint8_t *lslice(struct qp *q, uint64_t e)
-{
-	return q->local + (e % q->side->p.slices) * q->side->p.slice;
-}
-
-static uint8_t *rslice(struct qp *q, uint64_t e)
-{
-	return q->remote + (e % q->side->p.slices) * q->side->p.slice;
 }
 
 static uint32_t with_tail(const struct side *s, uint32_t hi)
@@ -153,15 +141,16 @@ static int slot_done(struct qp *q, const struct epoch *ep, const struct msg *m, 
 }
 
 /* returns 1 if the send queue has no room now */
-int bind_window(struct qp *q, unsigned int slice)
+static int bind_window(struct qp *q, unsigned int slice)
 {
 	struct side *s = q->side;
-	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW }, *bad;
 	struct sqe *e;
 
 	if (q->sq_head - q->sq_tail >= s->p.depth)
 		return 1;
 	wr.wr_id = wr_id(q, q->sq_head);
+	wr.send_flags = IBV_SEND_SIGNALED;
 	wr.bind_mw.mw = q->mw[slice];
 	wr.bind_mw.rkey = q->mw_rkey[slice];
 	wr.bind_mw.bind_info.mr = q->rmr;
@@ -252,7 +241,7 @@ static int prepare(struct qp *q)
 }
 
 /* posts what is due, in order: receives of prepared epochs, binds */
-static int serve(struct qp *q)
+int serve(struct qp *q)
 {
 	struct side *s = q->side;
 	unsigned int sl;
@@ -370,7 +359,7 @@ static void look_for_stop(struct qp *q, struct epoch *ep, const struct msg *m,
 		q->last = ep->num + 2 * q->side->p.lag;
 }
 
-static int recv_done(struct worker *w, const struct ibv_wc *wc)
+int recv_done(struct worker *w, const struct ibv_wc *wc)
 {
 	struct side *s = w->side;
 	struct srq_slot *sl = NULL;
@@ -540,12 +529,35 @@ static void fill_wr(struct qp *q, struct epoch *ep, struct msg *m, struct ibv_se
 	}
 }
 
-/* --stray: one byte more than planned, which must be noticed as a guard hit */
-static void maybe_stray(struct qp *q, struct msg *m, struct ibv_sge *sge)
+static bool is_guard(const struct epoch *ep, uint32_t off)
 {
+	unsigned int i, j;
+
+	for (i = 0; i < ep->n; i++) {
+		const struct msg *m = &ep->m[i];
+
+		if (m->op > OP_SEND_INV && off >= m->target && off < m->target + m->size)
+			return false;
+		for (j = 0; j < m->nrcv; j++)
+			if (off >= m->rcv[j].off && off < m->rcv[j].off + m->rcv[j].len)
+				return false;
+	}
+	return true;
+}
+
+/* --stray: one byte more than planned, which must be noticed as a guard hit */
+static void maybe_stray(struct qp *q, const struct epoch *ep, struct msg *m, struct ibv_sge *sge)
+{
+	const struct piece *last;
+
 	if (!q->side->p.stray || q->idx || q->side->dir || q->stray_done ||
 	    m->num + 1 < q->side->p.stray || m->op != OP_WRITE || !m->nsrc ||
 	    m->flags & (M_INLINE | M_OVER | M_SINK))
+		return;
+	last = &m->src[m->nsrc - 1];
+	/* a byte that nobody writes later, and that really changes */
+	if (!is_guard(ep, m->target + m->size) ||
+	    img_byte(&ep->rf, m->target + m->size) == img_byte(&ep->li, last->off + last->len))
 		return;
 	q->stray_done = true;
 	sge[m->nsrc - 1].length++;
@@ -593,7 +605,7 @@ static int post_some(struct qp *q)
 		struct sqe *e = &q->sq[q->sq_head % s->p.depth];
 
 		fill_wr(q, ep, m, &wr[n], sge[n]);
-		maybe_stray(q, m, sge[n]);
+		maybe_stray(q, ep, m, sge[n]);
 		/* a queue that fills without a signalled request never empties */
 		if (m->flags & M_SIGNAL || q->unsignalled + 1 >= s->p.depth / 2 ||
 		    n + 1 == room || q->tx_idx + 1 == ep->n)
@@ -629,7 +641,7 @@ static int post_some(struct qp *q)
 	return 1;
 }
 
-static int tx_progress(struct qp *q)
+int tx_progress(struct qp *q)
 {
 	if (!q->tx_open) {
 		if (!can_start(q))
@@ -664,7 +676,7 @@ static int request_done(struct qp *q, const struct sqe *e)
 	return 0;
 }
 
-static int send_done(struct worker *w, const struct ibv_wc *wc)
+int send_done(struct worker *w, const struct ibv_wc *wc)
 {
 	struct side *s = w->side;
 	uint64_t idx = wc->wr_id >> QP_SHIFT;
@@ -702,197 +714,4 @@ static int send_done(struct worker *w, const struct ibv_wc *wc)
 		if (request_done(q, &q->sq[q->sq_tail % s->p.depth]))
 			return -1;
 	return serve(q);
-}
-
-/* ---- the loop ---- */
-
-static int poll_queues(struct worker *w)
-{
-	struct ibv_wc wc[16];
-	int n, i, found = 0;
-
-	n = ibv_poll_cq(w->scq, 16, wc);
-	for (i = 0; i < n; i++)
-		if (send_done(w, &wc[i]))
-			return -1;
-	found += n;
-	if (n >= 0) {
-		n = ibv_poll_cq(w->rcq, 16, wc);
-		for (i = 0; i < n; i++)
-			if (recv_done(w, &wc[i]))
-				return -1;
-		found += n;
-	}
-	if (n < 0) {
-		fail(w->side, "poll_cq: %m");
-		return -1;
-	}
-	return found;
-}
-
-/* everything outside the guards of every slice, once, at the very end */
-static int final_check(struct qp *q)
-{
-	struct side *s = q->side;
-	unsigned int i;
-
-	for (i = 0; i < s->p.slices; i++) {
-		struct epoch *ep = q->tx[i];
-
-		if (ep->n && !check_range(q, true, ep, &ep->lf, lslice(q, i), 0, s->p.slice,
-					  "whole local slice at the end"))
-			return -1;
-		ep = q->rx[i];
-		if (!check_range(q, false, ep, ep->num < q->rx_epoch ? &ep->rf : &ep->ri,
-				 rslice(q, i), 0, s->p.slice, "whole remote slice at the end"))
-			return -1;
-	}
-	return 0;
-}
-
-static int qp_progress(struct qp *q)
-{
-	int rc, did = 0;
-
-	if (q->done)
-		return 0;
-	if (q->rx_posted < q->rx_ready || q->bind_pending)
-		if (serve(q))
-			return -1;
-	rc = tx_progress(q);
-	if (rc < 0)
-		return -1;
-	did += rc;
-	rc = order_poll(q);
-	if (rc < 0)
-		return -1;
-	did += rc;
-	if (q->rx_epoch > q->last && q->tx_epoch > q->last && q->sq_tail == q->sq_head) {
-		q->done = true;
-		did++;
-	}
-	return did;
-}
-
-static int arm(struct worker *w)
-{
-	errno = ibv_req_notify_cq(w->scq, 0);
-	if (!errno)
-		errno = ibv_req_notify_cq(w->rcq, w->side->o->solicited);
-	if (errno)
-		fail(w->side, "req_notify_cq: %m");
-	return errno ? -1 : 0;
-}
-
-static int take_event(struct worker *w, int timeout_ms)
-{
-	struct pollfd pf = { .fd = w->chan->fd, .events = POLLIN };
-	struct ibv_cq *cq;
-	void *ctx;
-	int rc;
-
-	rc = poll(&pf, 1, timeout_ms);
-	if (rc <= 0)
-		return 0;
-	if (ibv_get_cq_event(w->chan, &cq, &ctx)) {
-		fail(w->side, "get_cq_event: %m");
-		return -1;
-	}
-	if (ctx != w || (cq != w->scq && cq != w->rcq)) {
-		fail(w->side, "an event for an unknown completion queue");
-		return -1;
-	}
-	if (cq == w->scq)
-		w->unacked_s++;
-	else
-		w->unacked_r++;
-	w->c.events++;
-	return 1;
-}
-
-/*
- * Sleeps until something completes. A completion that is found after the time
- * ran out, with no event for it even then, is an event that was lost.
- */
-static int sleep_for_event(struct worker *w)
-{
-	bool late = w->side->p.late_us;
-	int rc, found;
-
-	if (arm(w))
-		return -1;
-	found = poll_queues(w);
-	if (found)
-		return found;
-	rc = take_event(w, late ? 1 : 500);
-	if (rc)
-		return rc;
-	found = poll_queues(w);
-	if (found <= 0 || late || w->side->o->solicited)
-		return found;
-	if (!take_event(w, 1000)) {
-		fail(w->side, "%d completions, but no event for them in a second", found);
-		return -1;
-	}
-	return found;
-}
-
-static int worker_loop(struct worker *w)
-{
-	struct side *s = w->side;
-	bool eager = s->p.mode == MODE_POLL || s->p.mode == MODE_FLAG;
-	unsigned int i, idle = 0, spin;
-
-	for (;;) {
-		bool all = true;
-		int did = 0, rc;
-
-		if (side_failed(s))
-			return -1;
-		for (i = 0; i < s->p.qps; i++) {
-			if (s->qps[i].w != w)
-				continue;
-			rc = qp_progress(&s->qps[i]);
-			if (rc < 0)
-				return -1;
-			did += rc;
-			/* watch memory, not the queues: that is the test */
-			for (spin = 0; eager && !rc && spin < SPINS; spin++)
-				rc = order_poll(&s->qps[i]);
-			if (rc < 0)
-				return -1;
-			all = all && s->qps[i].done;
-		}
-		if (all)
-			break;
-		rc = poll_queues(w);
-		if (rc < 0)
-			return -1;
-		did += rc;
-		if (did) {
-			idle = 0;
-		} else if (w->chan) {
-			if (sleep_for_event(w) < 0)
-				return -1;
-		} else if (++idle > 16) {
-			sched_yield();
-		}
-	}
-	if (poll_queues(w)) {
-		fail(s, "completions after everything was complete");
-		return -1;
-	}
-	for (i = 0; i < s->p.qps; i++)
-		if (s->qps[i].w == w && final_check(&s->qps[i]))
-			return -1;
-	return 0;
-}
-
-void *worker_main(void *arg)
-{
-	struct worker *w = arg;
-
-	worker_loop(w);
-	__atomic_sub_fetch(&w->side->running, 1, __ATOMIC_RELEASE);
-	return NULL;
 }

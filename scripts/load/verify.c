@@ -120,7 +120,8 @@ static void describe(struct qp *q, bool tx, const struct epoch *ep, const struct
 		want[i] = img_byte(im, from + i);
 		got[i] = mem[from + i];
 	}
-	fprintf(stderr, "  from offset %u:\n", from);
+	fprintf(stderr, "  from offset %u%s:\n", from,
+		mem[ms->off] == ms->want ? ", where the right bytes have landed meanwhile" : "");
 	dump_line("expected", want, n, ms->off - from);
 	dump_line("got", got, n, ms->off - from);
 }
@@ -173,16 +174,21 @@ bool check_payload(struct qp *q, const struct epoch *ep, const struct msg *m,
 
 static const char *wc_name(int op)
 {
-	switch (op) {
-	case IBV_WC_SEND: return "SEND";
-	case IBV_WC_RDMA_WRITE: return "RDMA_WRITE";
-	case IBV_WC_RDMA_READ: return "RDMA_READ";
-	case IBV_WC_COMP_SWAP: return "COMP_SWAP";
-	case IBV_WC_FETCH_ADD: return "FETCH_ADD";
-	case IBV_WC_BIND_MW: return "BIND_MW";
-	case IBV_WC_RECV: return "RECV";
-	case IBV_WC_RECV_RDMA_WITH_IMM: return "RECV_RDMA_WITH_IMM";
-	}
+	static const struct {
+		int op;
+		const char *name;
+	} n[] = {
+		{ IBV_WC_SEND, "SEND" }, { IBV_WC_RDMA_WRITE, "RDMA_WRITE" },
+		{ IBV_WC_RDMA_READ, "RDMA_READ" }, { IBV_WC_COMP_SWAP, "COMP_SWAP" },
+		{ IBV_WC_FETCH_ADD, "FETCH_ADD" }, { IBV_WC_BIND_MW, "BIND_MW" },
+		{ IBV_WC_RECV, "RECV" },
+		{ IBV_WC_RECV_RDMA_WITH_IMM, "RECV_RDMA_WITH_IMM" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(n) / sizeof(n[0]); i++)
+		if (n[i].op == op)
+			return n[i].name;
 	return "?";
 }
 

@@ -282,10 +282,10 @@ static uint32_t pick_size(struct build *b, uint32_t max)
 		return 0;
 	case 1:
 		return 1;
-	case 2: case 3: case 4: case 5:
+	case 2 ... 5:
 		s = unit * (1 + below(r, 8)) + below(r, 3) - 1;
 		break;
-	case 6: case 7: case 8:
+	case 6 ... 8:
 		for (bits = 0; bits < 31 && 2u << bits <= soft; bits++)
 			;
 		s = (1u << below(r, bits + 1)) + below(r, 3) - 1;
@@ -308,7 +308,7 @@ static uint32_t poll_size(struct build *b)
 	uint32_t unit = b->p->unit, max = b->p->max_size, s;
 
 	switch (below(r, 8)) {
-	case 0: case 1:
+	case 0 ... 1:
 		s = 1 + below(r, 130);
 		break;
 	case 2:
