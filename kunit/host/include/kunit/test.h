@@ -68,12 +68,12 @@ void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp);
 
 #define KUNIT_FAIL(t, ...)	host_fail(t, false, __FILE__, __LINE__, __VA_ARGS__)
 
-#define HOST_COMPARE(t, stop, l, op, r, ...) \
+#define HOST_COMPARE(t, stop, l, op, r) \
 	do { \
 		__typeof__(l) host_l = (l); \
 		__typeof__(r) host_r = (r); \
 		if (!(host_l op host_r)) \
-			host_fail(t, stop, __FILE__, __LINE__, "%s %s %s: %lld, %lld " __VA_ARGS__, #l, #op, #r, \
+			host_fail(t, stop, __FILE__, __LINE__, "%s %s %s: %lld, %lld", #l, #op, #r, \
 				  (long long)host_l, (long long)host_r); \
 	} while (0)
 #define HOST_TRUTH(t, stop, c, want) \
@@ -97,7 +97,7 @@ void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp);
 #define KUNIT_ASSERT_NE(t, l, r)	HOST_COMPARE(t, true, l, !=, r)
 #define KUNIT_ASSERT_LE(t, l, r)	HOST_COMPARE(t, true, l, <=, r)
 #define KUNIT_ASSERT_GE(t, l, r)	HOST_COMPARE(t, true, l, >=, r)
-#define KUNIT_EXPECT_EQ_MSG(t, l, r, ...)	HOST_COMPARE(t, false, l, ==, r, "(" __VA_ARGS__)
+#define KUNIT_EXPECT_EQ_MSG(t, l, r, ...)	HOST_COMPARE(t, false, l, ==, r)
 #define KUNIT_EXPECT_PTR_EQ(t, l, r) \
 	HOST_TRUTH(t, false, (const void *)(l) == (const void *)(r), true)
 #define KUNIT_ASSERT_PTR_EQ(t, l, r) \
