@@ -42,7 +42,8 @@
  *  (4) Sources of inline requests are overwritten as soon as post_send
  *      returned, which Verbs allows.
  *  (5) Within an epoch a Write over bytes that an earlier request reads, and a
- *      request that sends an earlier Read's sink, carry a fence; InfiniBand
+ *      request that sends an earlier Read's sink, carry a fence, and so does
+ *      the synchronising message of an epoch with Reads: InfiniBand
  *      orders them no other way.
  *  (6) Memory without relaxed ordering is polled besides: a fresh Write target
  *      whose last byte has its new value must be complete, and so must all

@@ -696,6 +696,10 @@ static void add_sync(struct build *b)
 	}
 	m = new_msg(b, op, 8 + below(&b->rng, 64));
 	m->flags |= M_SYNC | M_SIGNAL | M_SOLICIT;
+	/* the responder changes the epoch's Read sources when this arrives */
+	for (i = 0; i + 1 < b->ep->n; i++)
+		if (b->ep->m[i].op == OP_READ)
+			m->flags |= M_FENCE;
 	place_source(b, m);
 	b->ep->go_word = key_of(b->p->seed, b->id, b->ep->num, 'S');
 	b->ep->stop_word = ~b->ep->go_word;
