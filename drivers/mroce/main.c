@@ -42,13 +42,12 @@ int mroce_devs_add(struct mroce_dev *dev)
 
 	rtnl_lock();
 	mutex_lock(&mroce_devs_lock);
-	if (dev_of(dev->ndev)) {
+	if (dev_of(dev->ndev))
 		err = -EEXIST;
-	} else if (dev->ndev->reg_state != NETREG_REGISTERED) {
+	else if (dev->ndev->reg_state != NETREG_REGISTERED)
 		err = -ENODEV;
-	} else {
+	else
 		list_add_tail(&dev->node, &mroce_devs);
-	}
 	mutex_unlock(&mroce_devs_lock);
 	rtnl_unlock();
 	return err;

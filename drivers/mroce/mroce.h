@@ -35,16 +35,16 @@
 #define MROCE_MAX_QP		65536
 #define MROCE_MAX_QP_WR		16384
 #define MROCE_MAX_CQ		65536
-#define MROCE_MAX_CQE		(1 << 20)
-#define MROCE_MAX_MR		(1 << 20)	/* 24-bit index, 8-bit key */
-#define MROCE_MAX_MR_SIZE	(1ULL << 40)
+#define MROCE_MAX_CQE		1048576
+#define MROCE_MAX_MR		1048576		/* 24-bit index, 8-bit key */
+#define MROCE_MAX_MR_SIZE	1099511627776ULL	/* bytes: 1 TiB */
 #define MROCE_MAX_FRMR_PAGES	1024
 #define MROCE_MAX_PD		65536
 #define MROCE_MAX_AH		65536
 #define MROCE_MAX_SRQ		65536
 #define MROCE_MAX_SRQ_WR	32768
 #define MROCE_MAX_RD_ATOMIC	128
-#define MROCE_MAX_MSG		(1U << 30)
+#define MROCE_MAX_MSG		1073741824U	/* bytes: 1 GiB */
 #define MROCE_GID_TABLE_LEN	256
 #define MROCE_PKEY		0xffff
 #define MROCE_DEFAULT_PATHS	16
@@ -57,7 +57,8 @@
  * @sock: sockets of the netdev's namespace; NULL once @gone
  * @instance: random, new with every link (64-bit incarnation)
  * @gone: the netdev or link is being removed: send nothing, look nothing up. Read under RCU (or
- *	with bottom halves off): whoever saw it false may use @sock and routes until that section ends
+ *	with bottom halves off): whoever saw it false may use @sock and routes until that section
+ *	ends
  * @registered: with the core; under rtnl
  * @active: last port state that was reported; under rtnl
  * @speed: of the netdev, Mb/s; 0: unknown
@@ -89,7 +90,7 @@ struct mroce_dev {
 	atomic_t pds, cqs, qps, srqs, ahs, mrs;
 	struct xarray qp_xa, srq_xa, ah_xa, mr_xa, stream_xa;
 	u32 qpn_next, srqn_next, ahn_next, mr_next, stream_next;
-	spinlock_t cq_qps_lock;
+	spinlock_t cq_qps_lock;		/* irqsave */
 
 	struct mroce_conns *conns;
 	struct mroce_counters __percpu *counters;

@@ -7,20 +7,19 @@
 #include "../mroce.h"
 #include "trace.h"
 
-const char *const mroce_counter_names[MROCE_CNT_MAX] = {
-#define X(sym, name, text) [MROCE_REASON_##sym] = name,
-	MROCE_REASONS(X)
-#undef X
-#define X(sym, name, text) [MROCE_CNT_##sym] = name,
-	MROCE_COUNTERS(X)
-#undef X
-};
+#define X(sym, name, text) name,
 
 const char *const mroce_reason_names[MROCE_REASON_MAX] = {
-#define X(sym, name, text) [MROCE_REASON_##sym] = name,
 	MROCE_REASONS(X)
-#undef X
 };
+
+/* in the order of enum mroce_counter: reasons first */
+const char *const mroce_counter_names[MROCE_CNT_MAX] = {
+	MROCE_REASONS(X)
+	MROCE_COUNTERS(X)
+};
+
+#undef X
 
 void mroce_count(struct mroce_dev *dev, enum mroce_counter c, u64 n)
 {

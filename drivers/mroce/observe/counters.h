@@ -14,25 +14,33 @@
 
 /* X(symbol, "name", "meaning") */
 #define MROCE_COUNTERS(X) \
-	X(TX_PACKETS,		"tx_packets",		"wire packets handed to the stack, of every type") \
-	X(TX_BYTES,		"tx_bytes",		"payload bytes of these, retransmissions included") \
-	X(TX_SKBS,		"tx_skbs",		"trains and single packets that carried them") \
+	X(TX_PACKETS,		"tx_packets", \
+	  "wire packets handed to the stack, of every type") \
+	X(TX_BYTES,		"tx_bytes", \
+	  "payload bytes of these, retransmissions included") \
+	X(TX_SKBS,		"tx_skbs", \
+	  "trains and single packets that carried them") \
 	X(RX_PACKETS,		"rx_packets",		"wire packets received, of every type") \
 	X(RX_BYTES,		"rx_bytes",		"payload bytes of these") \
-	X(RX_SKBS,		"rx_skbs",		"trains and single packets that carried them") \
+	X(RX_SKBS,		"rx_skbs", \
+	  "trains and single packets that carried them") \
 	X(TX_RESENT,		"tx_resent",		"data packets sent again") \
 	X(TX_LOST,		"tx_lost",		"data packets taken as lost by a gap") \
 	X(TX_PROBE_TIMEOUT,	"tx_probe_timeout",	"probe timeouts of a path") \
-	X(TX_SPURIOUS,		"tx_spurious",		"duplicates reported for packets taken as lost") \
-	X(TX_ACKS,		"tx_acks",		"acknowledgements sent") \
-	X(RX_ACKS,		"rx_acks",		"acknowledgements received") \
-	X(RX_CE,		"rx_ce",		"data packets marked Congestion Experienced") \
-	X(RX_HELD,		"rx_held",		"packets held until earlier ones landed") \
+	X(TX_SPURIOUS,		"tx_spurious", \
+	  "duplicates reported for packets taken as lost") \
+	X(TX_ACKS,		"tx_acks",		"ACKs sent") \
+	X(RX_ACKS,		"rx_acks",		"ACKs received") \
+	X(RX_CE,		"rx_ce", \
+	  "data packets marked Congestion Experienced") \
+	X(RX_HELD,		"rx_held", \
+	  "packets held until earlier ones landed") \
 	X(RX_RESET,		"rx_reset",		"RESETs received") \
 	X(TX_RESET,		"tx_reset",		"RESETs sent") \
 	X(CONNS_OPENED,		"conns_opened",		"sending halves established") \
 	X(STREAMS_OPENED,	"streams_opened",	"streams opened to a peer") \
-	X(RNR_WAITS,		"rnr_waits",		"streams paused for want of a receive buffer at the peer") \
+	X(RNR_WAITS,		"rnr_waits", \
+	  "streams paused for want of a receive buffer at the peer") \
 	X(CQ_NOTIFIED,		"cq_notified",		"completion events raised")
 
 enum mroce_counter {

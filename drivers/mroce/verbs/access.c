@@ -39,7 +39,7 @@ static void *mr_at(const struct mroce_mr *mr, u64 addr, unsigned int *len)
 /* ---- out of a packet ---- */
 
 /**
- * struct skb_walk - bytes of an skb in order: linear part, fragments, then those of each of frag_list
+ * struct skb_walk - bytes of an skb in order: linear part, fragments, then each of frag_list
  * @skb: that is being walked
  * @more: next of frag_list
  * @frag: next fragment
@@ -127,8 +127,8 @@ static void walk_to_mr(struct skb_walk *w, struct mroce_mr *mr, u64 addr, unsign
 
 /*
  * Bytes at the end of [@addr, @addr + @len) that one aligned store can write: a program polls
- * the last word, or byte, of a buffer, and memcpy() promises no order (rule 1). It cannot cross
- * a page, and neither a cache line, where a store is not one.
+ * the last word, or byte, of a buffer, and memcpy() promises no order (rule 1). Aligned, it crosses
+ * no page and no cache line, where one store would be two.
  */
 static unsigned int tail_of(const struct mroce_mr *mr, u64 addr, unsigned int len)
 {
@@ -146,6 +146,7 @@ static void store_tail(struct mroce_mr *mr, u64 addr, const u64 *word, unsigned 
 	unsigned int run = unit;
 	void *dst = mr_at(mr, addr, &run);
 
+	/* pairs with the program's, between its look at the last word and its use of the rest */
 	smp_wmb();
 	switch (unit) {
 	case 8:

@@ -54,6 +54,7 @@ static void overrun(struct mroce_cq *cq)
 	if (cq->overflow)
 		return;
 	cq->overflow = true;
+	/* after the last completion: a program that sees it and an empty ring has seen all */
 	smp_store_release(&head->flags, MROCE_RING_OVERFLOW);
 	queue_work(mroce_wq, &cq->error_work);
 }
@@ -67,7 +68,7 @@ int mroce_cq_add(struct mroce_cq *cq, const struct mroce_cqe *cqe, bool solicite
 	int err = 0;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	/* a program that writes nonsense here overruns its own CQ */
+	/* pairs with the poller's store. A program that writes nonsense overruns its own CQ. */
 	used = cq->producer - smp_load_acquire(&cq->ring.head->consumer);
 	if (unlikely(used >= cq->ring.entries || cq->overflow)) {
 		overrun(cq);
@@ -83,6 +84,7 @@ int mroce_cq_add(struct mroce_cq *cq, const struct mroce_cqe *cqe, bool solicite
 	if (solicited)
 		slot->flags |= MROCE_CQE_SOLICITED;
 	cq->producer++;
+	/* pairs with the poller's load */
 	smp_store_release(&cq->ring.head->producer, cq->producer);
 
 	wake = cq->armed && wakes(cq, cqe, solicited);
@@ -222,9 +224,11 @@ int mroce_create_cq_attrs(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 /* Moves what is not polled, at its old indices, into the new ring; under cq->lock. */
 static int move_entries(struct mroce_cq *cq, struct mroce_kring *to)
 {
-	u32 i, consumer = smp_load_acquire(&cq->ring.head->consumer);
+	u32 i, consumer;
 
 	lockdep_assert_held(&cq->lock);
+	/* pairs with the poller's store: it is done with what lies before */
+	consumer = smp_load_acquire(&cq->ring.head->consumer);
 	if (cq->producer - consumer > min(cq->ring.entries, to->entries))
 		return -EINVAL;
 
@@ -286,8 +290,8 @@ int mroce_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	tasklet_kill(&cq->notifier);
 	cancel_work_sync(&cq->error_work);
 
-	/* if it is the device that goes, the program still reads: the last store (see the ABI) */
 	if (cq->ring.user)
+		/* the last store, if it is the device that goes and the program reads on */
 		smp_store_release(&head->flags, head->flags | MROCE_RING_GONE);
 	mroce_kring_free(&cq->ring);
 	mutex_destroy(&cq->resize);

@@ -137,7 +137,7 @@ static int mroce_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_srq_sge = MROCE_MAX_SGE;
 	attr->max_fast_reg_page_list_len = MROCE_MAX_FRMR_PAGES;
 	attr->max_pkeys = 1;
-	/* 4.096 us << 5: longer than a receiver keeps an acknowledgement back */
+	/* 4.096 us << 5: longer than a receiver keeps an ACK back */
 	attr->local_ca_ack_delay = 5;
 	return 0;
 }
@@ -200,7 +200,7 @@ static int mroce_query_port(struct ib_device *ib, u32 port, struct ib_port_attr 
 		attr->state = IB_PORT_DOWN;
 		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
 	}
-	/* the classes that InfiniBand knows; packets are cut to what the path passes, not to these */
+	/* the classes that InfiniBand knows; packets are cut to what their path passes */
 	mtu = iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
 	attr->active_mtu = mtu ?: IB_MTU_256;
 	attr->max_mtu = IB_MTU_4096;
@@ -269,14 +269,14 @@ static struct net_device *mroce_get_netdev(struct ib_device *ib, u32 port)
 /* all but the reason "none" */
 #define MROCE_STATS	(MROCE_CNT_MAX - 1)
 
+/* in the order of enum mroce_counter */
+#define X(sym, text, meaning) { .name = text },
 static const struct rdma_stat_desc mroce_stat_descs[MROCE_CNT_MAX] = {
-#define X(sym, text, meaning) [MROCE_REASON_##sym].name = text,
 	MROCE_REASONS(X)
-#undef X
-#define X(sym, text, meaning) [MROCE_CNT_##sym].name = text,
 	MROCE_COUNTERS(X)
-#undef X
 };
+
+#undef X
 
 static struct rdma_hw_stats *mroce_alloc_hw_port_stats(struct ib_device *ib, u32 port)
 {
@@ -371,6 +371,8 @@ static void dev_stop(struct mroce_dev *dev)
 	/* whoever saw it alive is done with its routes and its socket */
 	synchronize_net();
 
+	/* first, so that what is outstanding is flushed and not said to have timed out */
+	mroce_qps_error(dev, NULL, MROCE_REASON_ERR_FLUSHED);
 	if (dev->conns)
 		mroce_conns_stop(dev);
 	drop_ah_routes(dev);
@@ -412,7 +414,10 @@ static void mroce_dealloc_driver(struct ib_device *ib)
 	netdev_put(dev->ndev, &dev->ndev_tracker);
 }
 
-/* With this the core takes a device away under a program that holds it. Nothing of ours is in its VMAs (rule 41). */
+/*
+ * That it is there lets the core take the device away under a program. Nothing of ours is in the
+ * program's VMAs (rule 41).
+ */
 static void mroce_disassociate_ucontext(struct ib_ucontext *ib)
 {
 }

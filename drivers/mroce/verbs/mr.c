@@ -112,6 +112,7 @@ struct ib_mr *mroce_get_dma_mr(struct ib_pd *pd, int access)
 
 	mr->dma = true;
 	mr->length = U64_MAX;
+	/* pairs with mroce_mr_get() */
 	smp_store_release(&mr->state, MROCE_MR_VALID);
 	return &mr->ib;
 }
@@ -175,6 +176,7 @@ static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	mr->length = length;
 	mr->ib.iova = iova;
 	mr->ib.length = length;
+	/* pairs with mroce_mr_get() */
 	smp_store_release(&mr->state, MROCE_MR_VALID);
 	return &mr->ib;
 
@@ -223,6 +225,7 @@ struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 le
 	mr_quiesce(mr);
 	mr->access = access;
 	mr->pd = pd;
+	/* pairs with mroce_mr_get() */
 	smp_store_release(&mr->state, MROCE_MR_VALID);
 	return NULL;
 }
@@ -302,8 +305,10 @@ struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, 
 
 	/* pairs with the barrier in mr_quiesce() */
 	smp_mb__after_atomic();
-	if (unlikely(smp_load_acquire(&mr->state) != MROCE_MR_VALID || mr->key != key ||
-		     mr->pd != pd || (mr->access & access) != access))
+	/* pairs with the store that makes it valid: the fields are as they were then */
+	if (unlikely(smp_load_acquire(&mr->state) != MROCE_MR_VALID))
+		goto put;
+	if (unlikely(mr->key != key || mr->pd != pd || (mr->access & access) != access))
 		goto put;
 	if (unlikely(addr < mr->iova || len > mr->length || addr - mr->iova > mr->length - len))
 		goto put;
@@ -339,6 +344,7 @@ enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd
 	mr->iova = ib->iova;
 	mr->length = ib->length;
 	mr->offset = ib->iova & (ib->page_size - 1);
+	/* pairs with mroce_mr_get() */
 	smp_store_release(&mr->state, MROCE_MR_VALID);
 	return MROCE_REASON_NONE;
 }
@@ -352,6 +358,7 @@ enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u
 	if (!mr)
 		return refused;
 
+	/* as in mroce_mr_get() */
 	smp_mb__after_atomic();
 	if (mr->fast && mr->key == key && mr->pd == pd &&
 	    (!remote || mr->access & MROCE_ACCESS_REMOTE) &&

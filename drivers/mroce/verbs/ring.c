@@ -103,7 +103,9 @@ void mroce_kring_free(struct mroce_kring *ring)
 
 u32 mroce_kring_filled(const struct mroce_kring *ring, u32 consumer)
 {
-	u32 filled = smp_load_acquire(&ring->head->producer) - consumer;
+	u32 filled;
 
+	/* pairs with the program's store of a request that it has filled */
+	filled = smp_load_acquire(&ring->head->producer) - consumer;
 	return min(filled, ring->entries);
 }

@@ -86,6 +86,7 @@ int mroce_rq_post(struct mroce_rq *rq, const struct ib_recv_wr *wr, const struct
 		}
 		fill_slot(rq, producer++, wr);
 	}
+	/* pairs with mroce_kring_filled() */
 	smp_store_release(&head->producer, producer);
 	spin_unlock_irqrestore(&rq->lock, flags);
 
@@ -167,6 +168,7 @@ void mroce_rq_advance(struct mroce_rq *rq, u32 rsn)
 		rq->done = rsn;
 		if ((s32)(rsn - rq->fetched) > 0)
 			rq->fetched = rsn;
+		/* pairs with the program's load: the slot is its own again */
 		smp_store_release(&rq->ring.head->consumer, rq->base + rsn);
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);
@@ -182,6 +184,7 @@ void mroce_rq_reset(struct mroce_rq *rq)
 	rq->done = 0;
 	rq->flags = 0;
 	WRITE_ONCE(rq->ring.head->flags, 0);
+	/* as in mroce_rq_advance() */
 	smp_store_release(&rq->ring.head->consumer, rq->base);
 	spin_unlock_irqrestore(&rq->lock, flags);
 }
@@ -201,7 +204,7 @@ static void set_flag(struct mroce_rq *rq, u32 flags)
 void mroce_rq_ask_doorbell(struct mroce_rq *rq)
 {
 	set_flag(rq, MROCE_RING_NEED_DOORBELL);
-	/* pairs with the program's: it posts, then reads the flag; one of us sees the other's store */
+	/* pairs with the program's between post and flag: one of us sees the other's store */
 	smp_mb();
 }
 
@@ -214,7 +217,7 @@ bool mroce_rq_want_doorbell(struct mroce_rq *rq, u32 rsn)
 void mroce_rq_doorbell_seen(struct mroce_rq *rq)
 {
 	set_flag(rq, 0);
-	/* what is posted after a look at the flag of before is seen by our caller's look at the ring */
+	/* what was posted when the flag was still seen, our caller's look at the ring sees */
 	smp_mb();
 }
 

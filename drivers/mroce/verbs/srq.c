@@ -80,6 +80,7 @@ bool mroce_srq_take(struct mroce_srq *srq, struct mroce_recv *recv)
 		memcpy(recv, &given->recv, recv_bytes(&given->recv));
 	} else if (mroce_kring_filled(&rq->ring, rq->fetched)) {
 		mroce_rq_fetch(rq, rq->fetched++, recv);
+		/* pairs with the program's load: the slot is its own again */
 		smp_store_release(&rq->ring.head->consumer, rq->fetched);
 	} else {
 		taken = false;

@@ -12,7 +12,7 @@
 
 #include "../mroce.h"
 
-/* ---- rings (verbs/ring.c): memory shared with a program, or the module's own for kernel users ---- */
+/* ---- rings (ring.c): memory shared with a program; the module's own for kernel users ---- */
 
 /**
  * struct mroce_kring - the module's side of a ring
@@ -32,13 +32,14 @@ struct mroce_kring {
 };
 
 /* Allocates; with @ucontext also makes it mappable and fills @info. Process context. */
-int mroce_kring_alloc(struct mroce_kring *ring, struct ib_ucontext *ucontext, u32 entries, u32 stride,
-		      struct mroce_ring_info *info);
+int mroce_kring_alloc(struct mroce_kring *ring, struct ib_ucontext *ucontext, u32 entries,
+		      u32 stride, struct mroce_ring_info *info);
 void mroce_kring_free(struct mroce_kring *ring);
 static inline void *mroce_kring_slot(const struct mroce_kring *ring, u32 index)
 {
 	return ring->slots + (size_t)(index & (ring->entries - 1)) * ring->stride;
 }
+
 /* slots that the program has filled beyond @consumer, never more than @entries whatever it wrote */
 u32 mroce_kring_filled(const struct mroce_kring *ring, u32 consumer);
 
@@ -49,11 +50,14 @@ struct mroce_pd {
 	u32 pdn;
 };
 
-static inline struct mroce_pd *to_mpd(struct ib_pd *ib) { return container_of(ib, struct mroce_pd, ib); }
+static inline struct mroce_pd *to_mpd(struct ib_pd *ib)
+{
+	return container_of(ib, struct mroce_pd, ib);
+}
 
 /* ---- memory regions (verbs/mr.c, verbs/access.c) ---- */
 
-/* FREE: a fast-register region that is invalid; BUSY: its fields change; DEAD: being deregistered */
+/* FREE: fast-register, and invalid; BUSY: its fields change; DEAD: being deregistered */
 enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_BUSY, MROCE_MR_VALID, MROCE_MR_DEAD };
 
 /**
@@ -66,7 +70,8 @@ enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_BUSY, MROCE_MR_VALID, MROCE_MR_DEA
  * @fast: for fast registration; others cannot be invalidated
  * @iova: address of the first byte as the program names it
  * @length: bytes
- * @base: kernel address of each step of 1 << @shift bytes, the first @offset bytes before @iova; NULL if @dma
+ * @base: kernel address of each step of 1 << @shift bytes; NULL if @dma
+ * @offset: of @iova in the first step
  * @npages: steps in use, of @max_pages
  * @umem: the program's memory, pinned
  * @refs: 1 while registered, 1 a copy in progress; held only with bottom halves off (rule 9)
@@ -90,55 +95,79 @@ struct mroce_mr {
 	struct completion unused;
 };
 
-static inline struct mroce_mr *to_mmr(struct ib_mr *ib) { return container_of(ib, struct mroce_mr, ib); }
+static inline struct mroce_mr *to_mmr(struct ib_mr *ib)
+{
+	return container_of(ib, struct mroce_mr, ib);
+}
 
 /**
  * mroce_mr_get() - the region behind a key, if it allows this
- * @access: every IB_ACCESS_* bit that is needed (0: local read); remote use asks for IB_ACCESS_REMOTE_*
- * @addr, @len: must lie within the region; len 0 is always inside and the key is not checked by callers
+ * @access: every IB_ACCESS_* bit that is needed (0: local read); remote use asks for
+ *	IB_ACCESS_REMOTE_*
+ * @addr, @len: must lie within the region; with len 0 callers do not ask at all
  *
  * Bottom halves off until mroce_mr_put(). NULL, and *@reason, if anything does not fit.
  */
-struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, int access, u64 addr, u64 len,
-			      enum mroce_reason *reason);
+struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, int access,
+			      u64 addr, u64 len, enum mroce_reason *reason);
 void mroce_mr_put(struct mroce_mr *mr);
-/* IB_ACCESS_RELAXED_ORDERING */
-static inline bool mroce_mr_relaxed(const struct mroce_mr *mr) { return mr->access & IB_ACCESS_RELAXED_ORDERING; }
+
+/* packets may land as they come */
+static inline bool mroce_mr_relaxed(const struct mroce_mr *mr)
+{
+	return mr->access & IB_ACCESS_RELAXED_ORDERING;
+}
 
 /*
- * Copies between a region and packets; range checked by mroce_mr_get(). The skb forms start @skb_off
- * bytes into it and walk frag_list. With @last the final 8 bytes (all, if fewer and aligned) are stored last, by one
- * store after smp_wmb() (rule 1).
+ * Copies between a region and packets; range checked by mroce_mr_get(). The skb forms start
+ * @skb_off bytes into it and walk frag_list. With @last the final aligned word (8 bytes; less if
+ * the end or the length is not that aligned) is stored last, by one store after smp_wmb() (rule 1).
  */
-void mroce_mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb, unsigned int skb_off, unsigned int len, bool last);
+void mroce_mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb,
+		       unsigned int skb_off, unsigned int len, bool last);
 void mroce_mr_write(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len);
 void mroce_mr_read(struct mroce_mr *mr, u64 addr, void *dst, unsigned int len);
-/* pages of [addr, addr + len) become fragments of @skb (mroce_packet_add); -EMSGSIZE: no further fragment */
+/* pages of [addr, addr + len) become fragments of @skb; errors are mroce_packet_add()'s */
 int mroce_mr_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_buff *skb);
-/* atomic on 8 aligned bytes, atomic against the host's own; @old: value before. -EINVAL unaligned. */
+/*
+ * MROCE_OP_CMP_SWAP or _FETCH_ADD on 8 aligned bytes, atomic against the host's own; @old: value
+ * before. -EINVAL: unaligned.
+ */
 int mroce_mr_atomic(struct mroce_mr *mr, u64 addr, u8 opcode, u64 compare_add, u64 swap, u64 *old);
 
-/* kernel verbs executed in the send queue: REG_MR, LOCAL_INV, remote invalidation (@key with @pd's region). 0 or a reason. */
-enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd, struct ib_mr *mr, u32 key, int access);
-enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u32 key, bool remote);
+/*
+ * Executed in the send queue, or at the cursor: REG_MR, LOCAL_INV, remote invalidation. NONE or a
+ * reason. Invalidation waits for copies under way; the caller holds no region.
+ */
+enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd, struct ib_mr *mr,
+					 u32 key, int access);
+enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u32 key,
+				      bool remote);
 
 /* SGE lists: struct mroce_sge as in the rings (kernel users' ib_sge has the same layout) */
 u64 mroce_sge_total(const struct mroce_sge *sge, unsigned int n);
 /*
- * Message bytes [offset, offset + len) of an SGE list, region by region: from an skb into them (@access
- * IB_ACCESS_LOCAL_WRITE), or as fragments. Looks each key up. Reason NONE, or why not. mroce_sge_to_skb(): *@done bytes were appended; fewer
- * than @len without a reason: the skb takes no more (mroce_packet_add()).
+ * Message bytes [offset, offset + len) of an SGE list, region by region: from an skb into them
+ * (@access IB_ACCESS_LOCAL_WRITE), or as fragments. Looks each key up. Reason NONE, or why not.
+ * mroce_sge_to_skb(): *@done bytes were appended; fewer than @len without a reason: the skb takes
+ * no more (mroce_packet_add()).
  */
-enum mroce_reason mroce_sge_from_skb(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
-				     u64 offset, const struct sk_buff *skb, unsigned int skb_off, unsigned int len, bool last);
-enum mroce_reason mroce_sge_write(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
-				  u64 offset, const void *src, unsigned int len);
-enum mroce_reason mroce_sge_read(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
-				 u64 offset, void *dst, unsigned int len);
-enum mroce_reason mroce_sge_to_skb(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n,
-				   u64 offset, unsigned int len, struct sk_buff *skb, unsigned int *done);
+enum mroce_reason mroce_sge_from_skb(struct mroce_dev *dev, struct ib_pd *pd,
+				     const struct mroce_sge *sge, unsigned int n, u64 offset,
+				     const struct sk_buff *skb, unsigned int skb_off,
+				     unsigned int len, bool last);
+enum mroce_reason mroce_sge_write(struct mroce_dev *dev, struct ib_pd *pd,
+				  const struct mroce_sge *sge, unsigned int n, u64 offset,
+				  const void *src, unsigned int len);
+enum mroce_reason mroce_sge_read(struct mroce_dev *dev, struct ib_pd *pd,
+				 const struct mroce_sge *sge, unsigned int n, u64 offset,
+				 void *dst, unsigned int len);
+enum mroce_reason mroce_sge_to_skb(struct mroce_dev *dev, struct ib_pd *pd,
+				   const struct mroce_sge *sge, unsigned int n, u64 offset,
+				   unsigned int len, struct sk_buff *skb, unsigned int *done);
 /* every key, range and right of the list; used when a request is taken from its ring */
-enum mroce_reason mroce_sge_check(struct mroce_dev *dev, struct ib_pd *pd, const struct mroce_sge *sge, unsigned int n, int access);
+enum mroce_reason mroce_sge_check(struct mroce_dev *dev, struct ib_pd *pd,
+				  const struct mroce_sge *sge, unsigned int n, int access);
 
 /* ---- completion queues (verbs/cq.c) ---- */
 
@@ -152,12 +181,18 @@ struct mroce_cq {
 	struct tasklet_struct notifier;	/* the only caller of comp_handler (rule 39) */
 	struct work_struct error_work;	/* after an overflow */
 	struct mutex resize;
-	struct list_head qps;		/* queue pairs to put in error on overflow; under dev->cq_qps_lock */
+	struct list_head qps;		/* that complete here; under dev->cq_qps_lock */
 };
 
-static inline struct mroce_cq *to_mcq(struct ib_cq *ib) { return container_of(ib, struct mroce_cq, ib); }
+static inline struct mroce_cq *to_mcq(struct ib_cq *ib)
+{
+	return container_of(ib, struct mroce_cq, ib);
+}
 
-/* Appends a completion (timestamp filled in); -ENOSPC: overflow, the CQ is in error and its event is scheduled. Any context. */
+/*
+ * Appends a completion (timestamp filled in); -ENOSPC: overflow, the CQ is in error and its event
+ * is scheduled. Any context.
+ */
 int mroce_cq_add(struct mroce_cq *cq, const struct mroce_cqe *cqe, bool solicited);
 
 /* ---- receive queues (verbs/rq.c): of a queue pair, and inside an SRQ ---- */
@@ -178,37 +213,43 @@ struct mroce_recv {
  * @fetched: requests read from the ring so far; of an SRQ, taken (published as the ring's consumer)
  * @done: requests completed so far (queue pairs; published as the ring's consumer)
  * @flags: MROCE_RING_* as the ring last got them from us
- * @recvs: @entries kernel copies of @recv_size bytes, slot = number & (entries - 1) (queue pairs only)
+ * @recvs: @entries kernel copies of @recv_size bytes, by number & (@entries - 1); NULL in SRQs
  * @max_sge: at most in a request
  */
 struct mroce_rq {
 	struct mroce_kring ring;
-	spinlock_t lock;
+	spinlock_t lock;		/* irqsave; nothing inside */
 	u32 base, fetched, done, flags;
 	u32 entries, max_sge, recv_size;
 	void *recvs;
 };
 
-int mroce_rq_alloc(struct mroce_rq *rq, struct ib_ucontext *ucontext, u32 wr, u32 sge, bool shared, struct mroce_ring_info *info);
+int mroce_rq_alloc(struct mroce_rq *rq, struct ib_ucontext *ucontext, u32 wr, u32 sge, bool shared,
+		   struct mroce_ring_info *info);
 void mroce_rq_free(struct mroce_rq *rq);
-int mroce_rq_post(struct mroce_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);	/* kernel users */
+/* for kernel users */
+int mroce_rq_post(struct mroce_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 /* receive numbers below the returned one have a buffer: what the program has posted, bounded */
 u32 mroce_rq_limit(struct mroce_rq *rq);
 /*
- * The request of receive number @rsn, read from the ring as needed; it stays there until mroce_rq_advance() passes it. A
- * malformed slot gives num_sge 0 and length 0. NULL: not in [done, limit).
+ * The request of receive number @rsn, read from the ring as needed; it stays there until
+ * mroce_rq_advance() passes it. A malformed slot gives num_sge 0 and length 0. NULL: not in
+ * [done, limit).
  */
 struct mroce_recv *mroce_rq_recv(struct mroce_rq *rq, u32 rsn);
 /* requests below @rsn are complete */
 void mroce_rq_advance(struct mroce_rq *rq, u32 rsn);
-/* a sender waits: ask the program for a doorbell, then look again. True if there is a buffer for @rsn after all. */
+/*
+ * A sender waits: ask the program for a doorbell, then look again. True if there is a buffer for
+ * @rsn after all.
+ */
 bool mroce_rq_want_doorbell(struct mroce_rq *rq, u32 rsn);
 void mroce_rq_doorbell_seen(struct mroce_rq *rq);
 /* after a kernel user's post: a sender waits, so what a doorbell does is to be done */
 bool mroce_rq_doorbell_wanted(const struct mroce_rq *rq);
 /* the queue pair goes to RESET: what is queued is discarded, receive numbers start at 0 again */
 void mroce_rq_reset(struct mroce_rq *rq);
-/* for SRQs, under rq->lock where it says so: one slot by ring index, read once and checked (lock); the flag alone */
+/* for SRQs: one slot by ring index, read once and checked (under rq->lock); the flag alone */
 void mroce_rq_fetch(const struct mroce_rq *rq, u32 index, struct mroce_recv *recv);
 void mroce_rq_ask_doorbell(struct mroce_rq *rq);
 
@@ -221,8 +262,8 @@ struct mroce_srq {
 	u32 limit;			/* 0: not armed */
 	refcount_t refs;
 	struct completion unused;
-	spinlock_t waiters_lock;
-	struct list_head waiters;	/* struct mroce_srq_waiter: streams refused for want of a buffer, woken by a post */
+	spinlock_t waiters_lock;	/* irqsave */
+	struct list_head waiters;	/* struct mroce_srq_waiter: streams that want a buffer */
 	struct list_head given;		/* struct mroce_given, @ngiven of them; under rq.lock */
 	u32 ngiven;
 	struct work_struct event_work, wake_work;
@@ -233,15 +274,24 @@ struct mroce_srq_waiter {
 	void (*wake)(struct mroce_srq_waiter *w);	/* softirq or process context, no lock held */
 };
 
-static inline struct mroce_srq *to_msrq(struct ib_srq *ib) { return container_of(ib, struct mroce_srq, ib); }
+static inline struct mroce_srq *to_msrq(struct ib_srq *ib)
+{
+	return container_of(ib, struct mroce_srq, ib);
+}
 
-/* Takes the next request out of the SRQ into @recv (max_sge SGEs of room). False: empty. Raises the limit event. Any context. */
+/*
+ * Takes the next request out of the SRQ into @recv (max_sge SGEs of room). False: empty. Raises
+ * the limit event. Any context.
+ */
 bool mroce_srq_take(struct mroce_srq *srq, struct mroce_recv *recv);
 /* gives a taken, untouched request back (its stream died): taken again before the ring's */
 void mroce_srq_give(struct mroce_srq *srq, const struct mroce_recv *recv);
 /* requests that could be taken now */
 u32 mroce_srq_avail(struct mroce_srq *srq);
-/* @w->node is initialised. A buffer that is there by now wakes it from a work item. Any context, locks may be held. */
+/*
+ * @w->node is initialised. A buffer that is there by now wakes it from a work item. Any context,
+ * locks may be held.
+ */
 void mroce_srq_wait(struct mroce_srq *srq, struct mroce_srq_waiter *w);
 void mroce_srq_unwait(struct mroce_srq *srq, struct mroce_srq_waiter *w);
 /* takes the longest waiter off the list, for mroce_srq_wake(); NULL */
@@ -262,7 +312,11 @@ struct mroce_ah {
 	struct completion unused;
 };
 
-static inline struct mroce_ah *to_mah(struct ib_ah *ib) { return container_of(ib, struct mroce_ah, ib); }
+static inline struct mroce_ah *to_mah(struct ib_ah *ib)
+{
+	return container_of(ib, struct mroce_ah, ib);
+}
+
 /* by number, of this domain; a reference (rule: destroy waits for it) */
 struct mroce_ah *mroce_ah_get(struct mroce_dev *dev, struct ib_pd *pd, u32 ahn);
 void mroce_ah_put(struct mroce_ah *ah);
