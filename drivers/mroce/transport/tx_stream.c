@@ -625,9 +625,12 @@ bool mroce_txs_responded(struct mroce_txs *txs, u32 msn, u8 nack, u64 now)
 
 void mroce_txs_credit(struct mroce_txs *txs, u32 credit, u64 now)
 {
-	if (txs->credit == MROCE_CREDIT_NONE || mroce_seq_diff(credit, txs->credit) <= 0)
-		return;
-	txs->credit = credit;
+	/* of an SRQ: there is no number, only the news that a buffer was posted */
+	if (txs->credit != MROCE_CREDIT_NONE) {
+		if (mroce_seq_diff(credit, txs->credit) <= 0)
+			return;
+		txs->credit = credit;
+	}
 	if (txs->paused && txs->pause_reason == MROCE_N_RNR)
 		resume(txs, now);
 	mroce_txs_kick(txs);
