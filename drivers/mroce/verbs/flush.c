@@ -94,6 +94,7 @@ static void stop_receiving(struct mroce_qp *qp, struct mroce_rxhalf *h, bool req
 		usleep_range(20, 100);
 		spin_lock_bh(&h->lock);
 	}
+	qp->placed = qp->rreq.base;
 	mroce_rxs_detach(&qp->rresp, ktime_get_ns(), &held);
 	if (requests)
 		mroce_rxs_detach(&qp->rreq, ktime_get_ns(), &held);

@@ -93,6 +93,7 @@ static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32
 	qp->bound.next = 0;
 	qp->bound.done = 0;
 	qp->peer_closed = false;
+	qp->placed = attr->rq_psn;
 	qp->by_responder = false;
 	qp->close_told = false;
 	qp->established = false;
@@ -193,7 +194,7 @@ void mroce_qp_say_close(struct mroce_qp *qp)
 	qp->close_told = true;
 	spin_lock_bh(&h->lock);
 	/* without room the peer finds out when its next packet is refused */
-	mroce_tx_control(&h->tx, MROCE_C_CLOSE, peer, 0);
+	mroce_tx_control(&h->tx, MROCE_C_CLOSE, peer, qp->placed);
 	spin_unlock_bh(&h->lock);
 	mroce_xmit(h);
 }
@@ -228,6 +229,7 @@ void mroce_qp_disconnect(struct mroce_qp *qp)
 		await_refusal(qp);
 	mroce_qp_quiesce(qp, true);
 	mroce_qp_say_close(qp);
+	cancel_delayed_work_sync(&qp->gone);
 	xa_erase(&qp->dev->stream_xa, qp->stream);
 	spin_lock_bh(&qp->lock);
 	h = qp->txh;
@@ -371,17 +373,11 @@ void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h, const st
 
 /* ---- what the peer says later ---- */
 
-static void closed(struct mroce_qp *qp, struct mroce_txhalf *h)
+static void closed(struct mroce_qp *qp, struct mroce_txhalf *h, u32 placed)
 {
-	struct mroce_txs *txs = &qp->req;
-
-	spin_lock_bh(&qp->lock);
-	qp->peer_closed = true;
-	spin_unlock_bh(&qp->lock);
-
 	spin_lock_bh(&h->lock);
-	if (txs->tx == &h->tx && !txs->out && txs->msn_una != txs->msn_end)
-		mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_NAK_GONE, MROCE_N_GONE);
+	if (qp->req.tx == &h->tx)
+		mroce_txs_closed(&qp->req, placed, ktime_get_ns());
 	spin_unlock_bh(&h->lock);
 	mroce_txhalf_settle(h);
 }
@@ -410,7 +406,7 @@ void mroce_qp_control(struct mroce_dev *dev, struct mroce_rxhalf *from, const st
 	}
 	if (h) {
 		if (c->op == MROCE_C_CLOSE)
-			closed(qp, h);
+			closed(qp, h, c->value);
 		else if (c->op == MROCE_C_CREDIT)
 			credited(qp, h, c->value);
 		mroce_txhalf_put(h);

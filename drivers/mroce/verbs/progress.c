@@ -6,6 +6,8 @@
  */
 #include "qp.h"
 
+#define GONE_DELAY_MAX	NSEC_PER_SEC
+
 void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status, enum mroce_reason reason)
 {
 	const struct mroce_cqe cqe = {
@@ -130,15 +132,27 @@ static void fail_head(struct mroce_qp *qp, enum mroce_reason reason, u8 nack)
 }
 
 /*
- * The peer has closed its side. What is on its way there will be acknowledged or refused; but
- * nothing will answer a read, and nothing that waits will be let in.
+ * A peer that is gone says so at once, but programs are used to a peer that falls silent: one that exits with
+ * messages to it under way does not expect to see them fail first. So they fail when silence would have made
+ * them fail, or a little earlier.
  */
-static void check_closed(struct mroce_qp *qp)
+static void fail_later(struct mroce_qp *qp)
 {
-	struct mroce_txs *txs = &qp->req;
+	u64 wait = qp->req.timeout;
 
-	if (qp->peer_closed && !txs->out && txs->msn_una != txs->msn_end)
-		mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_NAK_GONE, MROCE_N_GONE);
+	if (!wait || wait > GONE_DELAY_MAX)
+		wait = GONE_DELAY_MAX;
+	queue_delayed_work(mroce_wq, &qp->gone, nsecs_to_jiffies(wait));
+}
+
+void mroce_qp_gone_work(struct work_struct *work)
+{
+	struct mroce_qp *qp = container_of(to_delayed_work(work), struct mroce_qp, gone);
+
+	spin_lock_bh(&qp->lock);
+	if (mroce_qp_receives(qp) && qp->peer_closed)
+		fail_head(qp, MROCE_REASON_NAK_GONE, MROCE_N_GONE);
+	spin_unlock_bh(&qp->lock);
 }
 
 static void progress_requests(struct mroce_qp *qp)
@@ -156,15 +170,20 @@ static void progress_requests(struct mroce_qp *qp)
 	}
 	while ((m = mroce_txs_complete(txs)))
 		mroce_sq_send(&qp->sq, m->wr)->complete = true;
-	check_closed(qp);
 	failed = mroce_txs_is_failed(txs);
 	reason = txs->fail_reason;
 	nack = txs->fail_nack;
 	spin_unlock(&qp->txh->lock);
 
 	mroce_sq_retire(qp);
-	if (failed && mroce_qp_receives(qp))
+	if (!failed || !mroce_qp_receives(qp))
+		return;
+	if (nack == MROCE_N_GONE) {
+		qp->peer_closed = true;
+		fail_later(qp);
+	} else {
 		fail_head(qp, reason, nack);
+	}
 }
 
 static void progress_responses(struct mroce_qp *qp)
@@ -184,7 +203,8 @@ static void progress_responses(struct mroce_qp *qp)
 	reason = reason_of(txs->fail_reason, txs->fail_nack);
 	spin_unlock(&qp->txh->lock);
 
-	if (failed && mroce_qp_receives(qp)) {
+	/* a requester that has gone does not want its answers, which is no fault of ours */
+	if (failed && reason != MROCE_REASON_NAK_GONE && mroce_qp_receives(qp)) {
 		mroce_qp_raise(qp, reason == MROCE_REASON_NAK_ACCESS ? MROCE_QPE_ACCESS : MROCE_QPE_FATAL);
 		mroce_qp_error_locked(qp, reason);
 	}

@@ -367,6 +367,7 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	init_completion(&qp->unused);
 	INIT_WORK(&qp->flush, mroce_qp_flush_work);
 	INIT_WORK(&qp->event, mroce_qp_event_work);
+	INIT_DELAYED_WORK(&qp->gone, mroce_qp_gone_work);
 	INIT_LIST_HEAD(&qp->waiter.node);
 	tasklet_setup(&qp->sq.run, run_tasklet);
 
@@ -447,6 +448,7 @@ static int mroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	leave_tables(qp);
 	/* nobody refers to it now, so nobody starts these again, but they each other */
 	tasklet_kill(&qp->sq.run);
+	cancel_delayed_work_sync(&qp->gone);
 	cancel_work_sync(&qp->flush);
 	cancel_work_sync(&qp->event);
 

@@ -149,7 +149,8 @@ enum mroce_qp_event {
  * @results: of atomics, by the response's message number & @resp_mask
  * @answers: READs and atomics posted: message number of the next one's response
  * @operands: of atomics, @attr.max_dest_rd_atomic
- * @peer_closed: the peer's queue pair is gone or in error
+ * @peer_closed: the peer's queue pair is gone or in error: @gone will end this one
+ * @placed: lowest request number that the peer has to be told of as not placed
  * @error: reason of the error state
  * @by_responder: the error state was entered for what the peer asked: its refusal is repeated until reset
  * @close_told: CLOSE was sent; @established: something of the peer has arrived
@@ -183,7 +184,7 @@ struct mroce_qp {
 	struct mroce_msg *req_msg, *resp_msg;
 	u64 *results;
 	u32 resp_mask;
-	u32 answers;
+	u32 answers, placed;
 	struct mroce_operand *operands;
 	struct mroce_rx_error rx_error;
 
@@ -196,6 +197,7 @@ struct mroce_qp {
 	struct completion unused;
 	struct work_struct flush;
 	struct work_struct event;
+	struct delayed_work gone;
 	unsigned long events;
 };
 
@@ -263,6 +265,7 @@ u32 mroce_sq_posted(struct mroce_qp *qp);
 unsigned int mroce_sq_advance(struct mroce_qp *qp, unsigned int budget);
 
 /* progress.c; qp->lock is held */
+void mroce_qp_gone_work(struct work_struct *work);	/* itself takes it */
 void mroce_sq_retire(struct mroce_qp *qp);
 void mroce_sq_release(struct mroce_qp *qp);
 void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status, enum mroce_reason reason);
