@@ -423,7 +423,8 @@ void mroce_tx_timer(struct mroce_tx *tx, u64 now)
 	tx->timer = MROCE_NEVER;
 	if (tx->state == MROCE_TX_DEAD || tx->state == MROCE_TX_IDLE)
 		return;
-	if (tx->hello_wanted)
+	/* one that is due now is for mroce_tx_pick() */
+	if (tx->hello_wanted && tx->hello_at > now)
 		mroce_tx_want(tx, tx->hello_at);
 	if (tx->state == MROCE_TX_OPEN)
 		for (i = 0; i < tx->npaths; i++)
