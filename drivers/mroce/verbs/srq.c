@@ -2,8 +2,8 @@
 /*
  * Shared receive queues: buffers that streams take in turn, those that a dead stream
  * gives back, the limit event, and who waits for a buffer. Creation and destruction in
- * process context, the rest in any. Locks, none inside another: rq.lock (ring, given-back
- * buffers, limit) and waiters_lock, both with interrupts off.
+ * process context, the rest in any. Locks, both with interrupts off: waiters_lock, and
+ * inside it rq.lock (ring, given-back buffers, limit).
  */
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -43,9 +43,25 @@ static void srq_event(struct work_struct *work)
 		srq->ib.event_handler(&event, srq->ib.srq_context);
 }
 
+/*
+ * Buffers were posted. The flag stays up for as long as somebody waits, for fewer may have been
+ * posted than wait; under the lock, so that a new waiter raises it after we take it down.
+ */
+static void wake_waiters(struct mroce_srq *srq)
+{
+	unsigned long flags;
+
+	mroce_srq_wake(srq);
+
+	spin_lock_irqsave(&srq->waiters_lock, flags);
+	if (list_empty(&srq->waiters))
+		mroce_rq_doorbell_seen(&srq->rq);
+	spin_unlock_irqrestore(&srq->waiters_lock, flags);
+}
+
 static void srq_wake(struct work_struct *work)
 {
-	mroce_srq_wake(container_of(work, struct mroce_srq, wake_work));
+	wake_waiters(container_of(work, struct mroce_srq, wake_work));
 }
 
 static u32 srq_avail(const struct mroce_srq *srq)
@@ -316,7 +332,7 @@ static int UVERBS_HANDLER(MROCE_METHOD_SRQ_DOORBELL)(struct uverbs_attr_bundle *
 
 	if (IS_ERR(ib))
 		return PTR_ERR(ib);
-	mroce_srq_wake(to_msrq(ib));
+	wake_waiters(to_msrq(ib));
 	return 0;
 }
 
