@@ -3,7 +3,7 @@
 # check.sh MROCE_LOAD DEV ADDR [OPTION...]: runs every mode of mroce-load on one
 # device of this host, and proves that it notices what it must notice. ADDR is
 # an address of the device's netdev; further options go to every run (for
-# example --no-window). SECONDS_EACH (3). Exit status 0 if all is as expected.
+# example --no-window, which rxe needs). SECONDS_EACH (3). Exit status 0 if all is as expected.
 set -u
 if [ $# -lt 3 ]; then sed -n '3,6s/^# //p' "$0" >&2; exit 2; fi
 load=$1 dev=$2 addr=$3; shift 3

@@ -307,7 +307,8 @@ int initial_binds(struct side *s)
 			if (ibv_poll_cq(q->w->scq, 1, &wc) != 1)
 				continue;
 			if (wc.status != IBV_WC_SUCCESS) {
-				fail(s, "bind of a memory window: %s", ibv_wc_status_str(wc.status));
+				fail(s, "bind of a memory window: %s",
+				     ibv_wc_status_str(wc.status));
 				goto bad;
 			}
 			if (!check_send_wc(q, &wc, &q->sq[q->sq_tail % s->p.depth]))
@@ -546,7 +547,8 @@ static bool is_guard(const struct epoch *ep, uint32_t off)
 }
 
 /* --stray: one byte more than planned, which must be noticed as a guard hit */
-static void maybe_stray(struct qp *q, const struct epoch *ep, struct msg *m, struct ibv_sge *sge)
+static void maybe_stray(struct qp *q, const struct epoch *ep, const struct msg *m,
+			struct ibv_sge *sge)
 {
 	const struct piece *last;
 

@@ -274,7 +274,8 @@ void report_stall(struct side *s)
 			q->tx_open ? q->tx[q->tx_epoch % s->p.slices]->n : 0,
 			(unsigned long)(q->sq_head - q->sq_tail), (unsigned long)q->tx_done,
 			(unsigned long)q->rx_epoch, q->rx_idx,
-			(unsigned long)(q->rq_head - q->rq_tail), (unsigned long)q->rx_ready,
+			s->srq ? 0 : (unsigned long)(q->rq_head - q->rq_tail),
+			(unsigned long)q->rx_ready,
 			q->done ? ", done" : "");
 	}
 }

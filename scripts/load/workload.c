@@ -215,6 +215,9 @@ static void place_receive(struct build *b, struct msg *m)
 		if (one_in(b, 2))
 			m->room += below(&b->rng, 41);
 	}
+	/* siw refuses a receive without any buffer */
+	if (b->p->iwarp && !m->room)
+		m->room = 16;
 	m->nrcv = split_pieces(&b->rng, &b->rc, m->room, b->p->sge, first, false, m->rcv);
 }
 
