@@ -190,6 +190,9 @@ static struct mroce_send *answered_by(struct mroce_qp *qp, const struct mroce_da
 		if (s->answer != d->msn || mroce_opinfo[m->opcode].fixed != (d->opcode == MROCE_OP_ATOMIC_RESP ? 16 : 0) ||
 		    (d->opcode == MROCE_OP_READ_RESP && s->length != d->length))
 			s = NULL;
+		/* a part of an answer is progress too (rule 24) */
+		else
+			qp->req.progress_at = ktime_get_ns();
 	}
 	spin_unlock(&qp->txh->lock);
 	return s;
