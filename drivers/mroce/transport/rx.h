@@ -225,7 +225,7 @@ const struct mroce_desc *mroce_rxs_message(struct mroce_rxs *rxs);
 void mroce_rxs_refuse(struct mroce_rxs *rxs, u32 msn, u8 nack);
 
 /* ---- inside transport/ ---- */
-bool mroce_rxs_landing(const struct mroce_rxs *rxs);
+bool mroce_rxs_landing(struct mroce_rxs *rxs);
 void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 spn, u32 msn, u8 reason, u8 timer);
 
 #endif

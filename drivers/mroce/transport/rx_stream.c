@@ -243,7 +243,7 @@ static void duplicate(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i)
  * Held packets are being landed, or may be. Their own bits have been reported; the number that closed the hole before them is
  * not reported before they have landed, and nothing else may tell of it meanwhile: no duplicate, RELEASE or response.
  */
-bool mroce_rxs_landing(const struct mroce_rxs *rxs)
+bool mroce_rxs_landing(struct mroce_rxs *rxs)
 {
 	const struct mroce_held *h = list_first_entry_or_null(&rxs->held, struct mroce_held, node);
 

@@ -91,6 +91,7 @@ struct mroce_msg {
  * @rnr_retry: episodes allowed (7: no limit); @rnr_left: of these
  * @timeout: ns without progress that end the stream; 0: never
  * @progress_at: last progress, or when the stream became busy
+ * @overdue_since: @progress_at of a deadline that has passed, which was seen @overdue_seen times; next look @overdue_at
  * @fail_msn, @fail_reason, @fail_nack: nothing from this message on completes well
  * @out: data packets of it in flight over all paths
  * @busy: transmissions being built
@@ -124,6 +125,8 @@ struct mroce_txs {
 	u8 nack_doublings;
 
 	u64 timeout, progress_at;
+	u64 overdue_since, overdue_at;
+	u8 overdue_seen;
 	bool failed;
 	u32 fail_msn;
 	enum mroce_reason fail_reason;

@@ -13,6 +13,8 @@
 #define OPEN_WAIT_LAST		(100 * MROCE_MSEC)
 #define NOT_READY_GRACE		(1000 * MROCE_MSEC)	/* NOT READY counts as progress for so long (rule 24) */
 #define FLOOR_PAUSE		(10 * MROCE_MSEC)	/* HOLD, WINDOW, READS: ask again if the floor does not move */
+#define OVERDUE_TIMES		3
+#define OVERDUE_WAIT		(10 * MROCE_MSEC)
 #define OVERLAP_EXACT		16			/* outstanding messages that a Write is compared with one by one */
 
 static void set_state(struct mroce_txs *txs, enum mroce_txs_state state)
@@ -723,6 +725,25 @@ static bool unanswered(const struct mroce_txs *txs)
 	return txs->out || txs->reads_out;
 }
 
+/*
+ * A deadline that is seen late, on starved processors, says nothing of the peer: its answers may lie in our own queue. It is seen
+ * several times, with probes between, before it counts: when next, or NEVER if that was the last time.
+ */
+static u64 overdue(struct mroce_txs *txs, u64 now)
+{
+	if (txs->overdue_since != txs->progress_at) {
+		txs->overdue_since = txs->progress_at;
+		txs->overdue_seen = 0;
+		txs->overdue_at = now;
+	}
+	if (now >= txs->overdue_at) {
+		if (txs->overdue_seen++ >= OVERDUE_TIMES)
+			return MROCE_NEVER;
+		txs->overdue_at = now + OVERDUE_WAIT;
+	}
+	return txs->overdue_at;
+}
+
 u64 mroce_txs_timer(struct mroce_txs *txs, u64 now)
 {
 	u64 next = MROCE_NEVER, deadline;
@@ -751,8 +772,11 @@ u64 mroce_txs_timer(struct mroce_txs *txs, u64 now)
 		txs->progress_at = now;
 		deadline = now + max(txs->timeout, MROCE_DEADLINE_FLOOR);
 	} else if (deadline <= now) {
-		mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_ERR_RETRY, MROCE_N_NONE);
-		return MROCE_NEVER;
+		deadline = overdue(txs, now);
+		if (deadline == MROCE_NEVER) {
+			mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_ERR_RETRY, MROCE_N_NONE);
+			return MROCE_NEVER;
+		}
 	}
 	return min(next, deadline);
 }
