@@ -13,6 +13,12 @@ struct verdict {
 	u64 acked, lost;
 };
 
+/* What a NACK in this ACK or before holds back was refused, or would be: no need to see it overtaken. */
+static bool refused(const struct mroce_sent *s, u32 i)
+{
+	return s->txs && s->kind == MROCE_XMIT_DATA && mroce_txs_paused_at(s->txs, s->spn + i);
+}
+
 /*
  * Packets of one transmission, as this ACK reports them. In a PARTIAL ACK a clear bit
  * means nothing. What fell out of the bitmap unreported is lost (and filtered as a duplicate by the receiver if it was not).
@@ -31,7 +37,7 @@ static struct verdict judge(const struct mroce_ack *ack, const struct mroce_sent
 			break;
 		if (below < MROCE_BITMAP_BITS && ack->bitmap[below / 64] & BIT_ULL(below % 64))
 			v.acked |= BIT_ULL(i);
-		else if (!(ack->flags & MROCE_A_PARTIAL) && (late || ack->base.number - number > threshold))
+		else if (!(ack->flags & MROCE_A_PARTIAL) && (late || ack->base.number - number > threshold || refused(s, i)))
 			v.lost |= BIT_ULL(i);
 	}
 	return v;

@@ -722,7 +722,8 @@ static bool unanswered(const struct mroce_txs *txs)
 		return false;
 	if (txs->state == MROCE_TXS_CLOSED || txs->state == MROCE_TXS_OPENING)
 		return true;	/* HELLO or OPEN */
-	return txs->out || txs->reads_out;
+	/* also what is lost and not yet on its way again: it was sent, and nobody answered */
+	return txs->una != txs->nxt || txs->reads_out;
 }
 
 /*
