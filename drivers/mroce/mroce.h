@@ -70,7 +70,6 @@
  * @mr_xa: key index (key >> 8) to struct mroce_mr or memory window; lookups under RCU
  * @stream_xa: stream id to struct mroce_qp; lookups under RCU
  * @qpn_next, @mr_next, @stream_next: cyclic allocation from a random start
- * @cq_qps_lock: of the lists of queue pairs of every CQ (cq->qps); irqsave
  * @conns: conn/conn.c's tables of halves
  * @counters: per CPU
  * @node: in main.c's list of devices
@@ -90,7 +89,6 @@ struct mroce_dev {
 	atomic_t pds, cqs, qps, srqs, ahs, mrs;
 	struct xarray qp_xa, srq_xa, ah_xa, mr_xa, stream_xa;
 	u32 qpn_next, srqn_next, ahn_next, mr_next, stream_next;
-	spinlock_t cq_qps_lock;		/* irqsave */
 
 	struct mroce_conns *conns;
 	struct mroce_counters __percpu *counters;

@@ -204,7 +204,6 @@ int mroce_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct
 	mutex_init(&cq->resize);
 	tasklet_setup(&cq->notifier, cq_notify);
 	INIT_WORK(&cq->error_work, cq_error);
-	INIT_LIST_HEAD(&cq->qps);
 	cq->ib.cqe = cq->ring.entries;
 	return 0;
 

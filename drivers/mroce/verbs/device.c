@@ -490,7 +490,6 @@ static void dev_init(struct mroce_dev *dev, struct net_device *ndev)
 	xa_init_flags(&dev->ah_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->mr_xa, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->stream_xa, XA_FLAGS_ALLOC1);
-	spin_lock_init(&dev->cq_qps_lock);
 	dev->qpn_next = get_random_u32() & 0xffffff;
 	dev->srqn_next = get_random_u32() & 0xffffff;
 	dev->ahn_next = get_random_u32();

@@ -181,7 +181,6 @@ struct mroce_cq {
 	struct tasklet_struct notifier;	/* the only caller of comp_handler (rule 39) */
 	struct work_struct error_work;	/* after an overflow */
 	struct mutex resize;
-	struct list_head qps;		/* that complete here; under dev->cq_qps_lock */
 };
 
 static inline struct mroce_cq *to_mcq(struct ib_cq *ib)
