@@ -280,7 +280,7 @@ static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk
 					      const struct mroce_base *base,
 					      const struct mroce_arrival *from)
 {
-	unsigned int len = min_t(unsigned int, skb->len, MROCE_HEADER_MAX);
+	unsigned int len = min_t(unsigned int, skb->len, MROCE_ACK_DATAGRAM), at = 0, n = 0;
 	enum mroce_reason reason = MROCE_REASON_RX_STATE;
 	struct mroce_txhalf *h;
 	struct mroce_ack a;
@@ -294,16 +294,27 @@ static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk
 	h = answered(sock, base, from);
 	if (!h)
 		return NULL;
-	mroce_count(h->dev, MROCE_CNT_RX_ACKS, 1);
 	spin_lock(&h->lock);
-	if (!h->gone)
-		reason = mroce_tx_ack(&h->tx, &a, ktime_get_ns());
-	spin_unlock(&h->lock);
-	if (reason != MROCE_REASON_NONE) {
-		mroce_drop(h->dev, reason);
-		return NULL;
+	while (!h->gone) {
+		reason = a.base.id == base->id ? mroce_tx_ack(&h->tx, &a, ktime_get_ns())
+					       : MROCE_REASON_RX_MALFORMED;
+		if (reason != MROCE_REASON_NONE)
+			break;
+		n++;
+		at += mroce_ack_size(&a);
+		if (at == len)
+			break;
+		err = mroce_parse_ack(skb->data + at, len - at, &a);
+		if (err) {
+			reason = reason_of(err);
+			break;
+		}
 	}
-	return h;
+	spin_unlock(&h->lock);
+	mroce_count(h->dev, MROCE_CNT_RX_ACKS, n);
+	if (reason != MROCE_REASON_NONE)
+		mroce_drop(h->dev, reason);
+	return n ? h : NULL;
 }
 
 static void ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,

@@ -394,12 +394,35 @@ void mroce_txhalf_settle(struct mroce_txhalf *h)
 
 /* ---- acknowledgements ---- */
 
+/* ACKs that are due, as many as one datagram takes: *@n, of which the first is of *@path. NULL: none. */
+static struct sk_buff *next_acks(struct mroce_rxhalf *h, u8 *path, unsigned int *n)
+{
+	struct sk_buff *skb = NULL;
+	struct mroce_ack ack;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&h->lock);
+	*n = 0;
+	/* each may carry every record that an ACK can */
+	while (!h->gone && (!skb || skb->len + MROCE_HEADER_MAX <= MROCE_ACK_DATAGRAM) &&
+	       mroce_rx_ack(&h->rx, now, &ack)) {
+		if (!skb) {
+			skb = alloc(h->dev, MROCE_ACK_DATAGRAM);
+			if (!skb)
+				break;	/* what it said is said again by the next one */
+			*path = ack.base.path;
+		}
+		mroce_build_ack(skb_put(skb, mroce_ack_size(&ack)), &ack);
+		++*n;
+	}
+	return skb;
+}
+
 void mroce_send_acks(struct mroce_rxhalf *h)
 {
-	struct mroce_ack ack;
 	struct sk_buff *skb;
-	unsigned int len;
-	bool due;
+	unsigned int n;
+	u8 path = 0;
 
 	if (unlikely(this_cpu_read(sending_depth))) {
 		spin_lock(&h->lock);
@@ -412,23 +435,16 @@ void mroce_send_acks(struct mroce_rxhalf *h)
 	}
 	for (;;) {
 		spin_lock(&h->lock);
-		due = !h->gone && mroce_rx_ack(&h->rx, ktime_get_ns(), &ack);
-		if (!due) {
+		skb = next_acks(h, &path, &n);
+		if (!skb) {
 			mroce_rxhalf_count(h);
 			mroce_rxhalf_arm(h);
 		}
 		spin_unlock(&h->lock);
-		if (!due)
-			return;
-
-		len = sizeof(struct mroce_wire_ack) +
-		      ack.nrecords * sizeof(struct mroce_wire_record);
-		skb = alloc(h->dev, len);
 		if (!skb)
-			continue;
-		mroce_build_ack(skb_put(skb, len), &ack);
-		if (!out(h->dev, &h->flow[ack.base.path], skb, 1, 0, 0, false, false))
-			mroce_count(h->dev, MROCE_CNT_TX_ACKS, 1);
+			return;
+		if (!out(h->dev, &h->flow[path], skb, 1, 0, 0, false, false))
+			mroce_count(h->dev, MROCE_CNT_TX_ACKS, n);
 	}
 }
 

@@ -88,6 +88,16 @@ static void make_due(struct mroce_rx *rx, struct mroce_rxpath *p)
 		list_add_tail(&p->due, &rx->due);
 }
 
+/* One datagram carries the ACKs of several paths: what waits for its timer goes along with what cannot wait. */
+static void all_due(struct mroce_rx *rx)
+{
+	u32 i;
+
+	for (i = 0; i < rx->npaths; i++)
+		if (rx->path[i].ack_at != MROCE_NEVER)
+			make_due(rx, &rx->path[i]);
+}
+
 static void restart(struct mroce_rxpath *p, u8 epoch)
 {
 	p->epoch = epoch;
@@ -200,6 +210,7 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 	if (now || op->duplicate || op->refused || p->is_late || op->data.flags & MROCE_F_ACKREQ ||
 	    p->unacked >= max_t(u32, MROCE_ACK_PACKETS, min_t(u32, p->train, NEVER_UNREPORTED / 2))) {
 		make_due(rx, p);
+		all_due(rx);
 	} else if (p->ack_at == MROCE_NEVER) {
 		p->ack_at = op->now + MROCE_ACK_DELAY;
 		rx->timer = min(rx->timer, p->ack_at);

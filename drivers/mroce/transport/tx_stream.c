@@ -339,26 +339,27 @@ static void fill(struct mroce_txs *txs, struct mroce_msg *m, u32 spn, u32 count,
 	const struct mroce_opinfo *info = &mroce_opinfo[m->opcode];
 	u32 index = spn - m->first, offset = index * m->psize;
 
-	*x = (struct mroce_xmit){
-		.kind = MROCE_XMIT_DATA,
-		.count = count,
-		.txs = txs,
-		.msg = m,
-		.data = {
-			.addr = m->addr,
-			.stream = txs->peer_id,
-			.spn = spn,
-			.msn = m->msn,
-			.rsn = m->rsn,
-			.offset = offset,
-			.length = m->length,
-			.rkey = m->rkey,
-			.imm = m->imm,
-			.floor = txs->floor ? READ_ONCE(*txs->floor) : 0,
-			.psize = m->psize,
-			.opcode = m->opcode,
-			.flags = m->flags | (txs->response ? MROCE_F_RESPONSE : 0),
-		},
+	/* not the whole of *x: its largest part is a HELLO's */
+	x->kind = MROCE_XMIT_DATA;
+	x->resend = false;
+	x->count = count;
+	x->bytes = 0;
+	x->txs = txs;
+	x->msg = m;
+	x->data = (struct mroce_data){
+		.addr = m->addr,
+		.stream = txs->peer_id,
+		.spn = spn,
+		.msn = m->msn,
+		.rsn = m->rsn,
+		.offset = offset,
+		.length = m->length,
+		.rkey = m->rkey,
+		.imm = m->imm,
+		.floor = txs->floor ? READ_ONCE(*txs->floor) : 0,
+		.psize = m->psize,
+		.opcode = m->opcode,
+		.flags = m->flags | (txs->response ? MROCE_F_RESPONSE : 0),
 	};
 	if (info->fixed)
 		x->bytes = info->fixed;
