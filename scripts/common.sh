@@ -18,7 +18,7 @@ die() {
 }
 # The comment block at the top of a script is its help
 usage() {
-	awk 'NR > 1 && /^#/ && !/SPDX/ { sub(/^# ?/, ""); print; seen = 1; next } seen { exit }' "$0"
+	awk 'NR > 1 && /^#/ && !/SPDX/ { sub(/^# ?/, ""); if ($0 != "" || seen) { print; seen = 1 } next } seen { exit }' "$0"
 	exit "${1:-0}"
 }
 need_root() { [ "$(id -u)" -eq 0 ] || die "$1 needs root"; }
@@ -26,8 +26,9 @@ need_root() { [ "$(id -u)" -eq 0 ] || die "$1 needs root"; }
 # Newest Debian kernel under root folder $1 that can be booted
 debian_kernel() {
 	local release
-	for release in $(ls "$1/lib/modules" 2>/dev/null | sort -rV); do
-		[ ! -e "$1/boot/vmlinuz-$release" ] || { echo "$release" && return; }
+	for release in $(printf '%s\n' "$1"/boot/vmlinuz-* | sort -rV); do
+		release=${release##*/vmlinuz-}
+		[ ! -e "$1/lib/modules/$release/kernel" ] || { echo "$release" && return; }
 	done
 	return 1
 }
