@@ -90,7 +90,9 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 			return;
 		if (qp && (!cq || qp->scq == cq || qp->rcq == cq)) {
 			mroce_qp_error(qp, reason);
-			mroce_qp_raise(qp, MROCE_QPE_FATAL);
+			/* of the device's end the device tells */
+			if (cq)
+				mroce_qp_raise(qp, MROCE_QPE_FATAL);
 		}
 		if (qp)
 			mroce_qp_put(qp);
