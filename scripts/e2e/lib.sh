@@ -1,0 +1,219 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Sourced by the end-to-end tests, in a guest. Hosts are network namespaces: a and b, and r, a
+# router between them. The device under test is of type $TYPE (MROCE_TYPE: mroce; rxe and siw are for
+# developing tests) and is called a0 on host a and b0 on host b.
+#
+#   pair [MTU]            a and b joined by one veth link (MTU 9000)
+#   routed [MTU [TX]]     joined through r: hosts cut their trains into wire packets before they leave. TX on: checksums are
+#                         left to the last device; off: everybody computes and checks them
+#   solo                  host a alone, which talks to itself
+#   impair NETEM...       on both of the router's ports, afresh each time; say limit in every call
+#   links / unlinks       device on each host, and away again
+#   addr HOST [6]         its IPv4 (IPv6) address;  gid HOST [6]: the index of that address in its GID table
+#   on HOST COMMAND...    run on a host
+#   check NAME COMMAND... a test: ok if COMMAND succeeds; refuse: if it fails, in its own words and not by a signal or time-out
+#   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host a; both must succeed
+#   counter HOST NAME     of the device on HOST
+#   clean                 a test: the kernel log has nothing to complain of since the last call
+
+TYPE=${MROCE_TYPE:-mroce}
+LIMIT=${LIMIT:-60} # seconds for one command
+passed=0 failed=0
+hosts='' server=b topology=''
+log=$TMPDIR/log
+export TYPE hosts server topology log
+
+on() {
+	local host=$1
+	shift
+	ip netns exec "$host" "$@"
+}
+
+ok() { passed=$((passed + 1)) && echo "ok - $*"; }
+not_ok() {
+	failed=$((failed + 1))
+	echo "not ok - $*"
+	tail -n "${TAIL:-15}" "$log" | sed 's/^/    | /'
+}
+
+# functions of this file too: they and their variables are exported
+attempt() { timeout "$LIMIT" bash -c '"$@"' attempt "$@" >"$log" 2>&1; }
+check() {
+	local name=$1
+	shift
+	attempt "$@" && ok "$name" || not_ok "$name"
+}
+refuse() {
+	local name=$1 status=0
+	shift
+	attempt "$@" || status=$?
+	[ "$status" -gt 0 ] && [ "$status" -lt 124 ] && ok "$name" || not_ok "$name (status $status)"
+}
+
+# ---- hosts
+
+host() {
+	ip netns add "$1"
+	ip -n "$1" link set lo up
+	hosts+=" $1"
+}
+addr() {
+	case $1${2:-} in
+	a) echo 10.9.0.1 ;;
+	a6) echo fd09::1 ;;
+	b) [ "$topology" = routed ] && echo 10.9.1.1 || echo 10.9.0.2 ;;
+	b6) [ "$topology" = routed ] && echo fd09:1::1 || echo fd09::2 ;;
+	esac
+}
+address() { # HOST DEVICE ADDRESS...
+	local host=$1 device=$2 a
+	shift 2
+	for a; do
+		case $a in
+		*:*) ip -n "$host" addr add "$a" dev "$device" nodad ;;
+		*) ip -n "$host" addr add "$a" dev "$device" ;;
+		esac
+	done
+}
+pair() {
+	topology=pair
+	host a && host b
+	ip link add va netns a type veth peer name vb netns b
+	ip -n a link set va mtu "${1:-9000}" up
+	ip -n b link set vb mtu "${1:-9000}" up
+	address a va 10.9.0.1/24 fd09::1/64
+	address b vb 10.9.0.2/24 fd09::2/64
+	settle
+}
+solo() {
+	topology=solo
+	host a
+	ip link add va netns a type veth peer name peer netns a
+	ip -n a link set peer up
+	ip -n a link set va mtu 9000 up
+	address a va 10.9.0.1/24 fd09::1/64
+	settle
+}
+routed() {
+	local h
+	topology=routed
+	host r && on r sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	for h in a b; do
+		host $h
+		ip link add v$h netns $h type veth peer name r$h netns r
+		ip -n $h link set v$h mtu "${1:-9000}" gso_max_segs 1 up
+		ip -n r link set r$h mtu "${1:-9000}" gso_max_segs 1 up
+		on $h ethtool -K v$h tso off gso off tx-udp-segmentation off tx-udp_tnl-segmentation off \
+			tx-udp_tnl-csum-segmentation off >/dev/null 2>&1 || true
+		on r ethtool -K r$h tx off >/dev/null 2>&1 || true
+		[ "${2:-on}" = on ] || on $h ethtool -K v$h tx off >/dev/null 2>&1
+	done
+	address a va 10.9.0.1/24 fd09::1/64
+	address r ra 10.9.0.254/24 fd09::ff/64
+	address b vb 10.9.1.1/24 fd09:1::1/64
+	address r rb 10.9.1.254/24 fd09:1::ff/64
+	ip -n a route add default via 10.9.0.254
+	ip -n b route add default via 10.9.1.254
+	ip -n a route add default via fd09::ff
+	ip -n b route add default via fd09:1::ff
+	settle
+}
+# link-local addresses are tentative for a while, and GIDs follow addresses by a work item
+settle() { sleep 0.5; }
+impair() {
+	local d
+	for d in ra rb; do
+		tc -n r qdisc del dev $d root 2>/dev/null || true
+		tc -n r qdisc add dev $d root netem "$@" || return
+	done
+}
+leave() {
+	local h
+	for h in $hosts; do
+		ip netns pids "$h" | xargs -r kill -9 2>/dev/null
+	done
+	unlinks
+	for h in $hosts; do
+		ip netns del "$h"
+	done
+	hosts=''
+	sleep 0.2
+}
+
+# ---- the device
+
+links() {
+	local h
+	for h in a b; do
+		[[ " $hosts " != *" $h "* ]] || on $h rdma link add ${h}0 type "$TYPE" netdev v$h || return
+	done
+	settle
+}
+unlinks() {
+	local d
+	for d in a0 b0; do
+		[ ! -e /sys/class/infiniband/$d ] || rdma link del $d
+	done
+}
+gid() {
+	local want i value
+	want=$(python3 -c 'import ipaddress, sys
+a = ipaddress.ip_address(sys.argv[1])
+print(ipaddress.ip_address("::ffff:" + sys.argv[1]).exploded if a.version == 4 else a.exploded)' "$(addr "$1" "${2:-}")")
+	for i in /sys/class/infiniband/"$1"0/ports/1/gids/*; do
+		value=$(cat "$i" 2>/dev/null) || continue
+		[ "$value" != "$want" ] || { [ "$(cat "${i%/gids/*}/gid_attrs/types/${i##*/}")" = "RoCE v2" ] && echo "${i##*/}" && return; }
+	done
+	echo "no GID for $want" >&2
+	return 1
+}
+counter() {
+	on "$1" rdma -j statistic show link "$1"0/1 | python3 -c 'import json, sys
+print(json.load(sys.stdin)[0].get(sys.argv[1], "no counter"))' "$2"
+}
+
+# ---- a server and its client
+
+listening() {
+	on "$server" ss -Htln | grep -q . || rdma resource show cm_id 2>/dev/null | grep -q 'state LISTEN'
+}
+exchange() {
+	local name=$1 i pid status=0
+	timeout "$LIMIT" ip netns exec "$server" bash -c "exec $2" >"$log.server" 2>&1 &
+	pid=$!
+	for i in $(seq 100); do
+		listening && break
+		kill -0 $pid 2>/dev/null || break
+		sleep 0.1
+	done
+	sleep 0.1
+	timeout "$LIMIT" ip netns exec a bash -c "exec $3" >"$log" 2>&1 || status=$?
+	if [ "$status" -ne 0 ]; then
+		sleep 0.5
+		kill $pid 2>/dev/null
+	fi
+	wait $pid || [ "${SERVER_FAILS:-}" ] || status="$status, of the server $?"
+	{
+		echo "--- status $status; the server said:"
+		cat "$log.server"
+	} >>"$log"
+	[ "$status" = 0 ] && ok "$name" || not_ok "$name (status $status)"
+}
+
+# ---- the kernel's log
+
+complaints='BUG|WARNING|KASAN|UBSAN|KFENCE|lockdep|possible (circular|recursive)|refcount|waiting for .* to become free|Call Trace|general protection|kernel paging|soft lockup|hung task|rcu.*stall|leaked|use-after'
+clean() {
+	dmesg | grep -v 'DEBUG' | grep -E "$complaints" >"$log"
+	if [ -s "$log" ]; then
+		dmesg | grep -E -m1 -A40 "$complaints" >"$log"
+		TAIL=42 not_ok "$1: the kernel log is clean"
+	else
+		ok "$1: the kernel log is clean"
+	fi
+	dmesg -C
+}
+
+export -f on addr gid counter impair
