@@ -36,18 +36,18 @@ void sim_alloc_fail_after(long n);
 #undef kfree
 #undef kvfree
 #undef bitmap_free
-#define kmalloc(n, gfp)			sim_alloc(1, n, gfp)
-#define kzalloc(n, gfp)			sim_alloc(1, n, gfp)
-#define kcalloc(n, size, gfp)		sim_alloc(n, size, gfp)
-#define kmalloc_array(n, size, gfp)	sim_alloc(n, size, gfp)
-#define kvmalloc(n, gfp)		sim_alloc(1, n, gfp)
-#define kvzalloc(n, gfp)		sim_alloc(1, n, gfp)
-#define kvcalloc(n, size, gfp)		sim_alloc(n, size, gfp)
-#define kvmalloc_array(n, size, gfp)	sim_alloc(n, size, gfp)
-#define bitmap_zalloc(n, gfp)		((unsigned long *)sim_alloc(BITS_TO_LONGS(n), sizeof(long), gfp))
-#define kfree(p)			sim_free(p)
-#define kvfree(p)			sim_free(p)
-#define bitmap_free(p)			sim_free(p)
+#define kmalloc(n, gfp)		     sim_alloc(1, n, gfp)
+#define kzalloc(n, gfp)		     sim_alloc(1, n, gfp)
+#define kcalloc(n, size, gfp)	     sim_alloc(n, size, gfp)
+#define kmalloc_array(n, size, gfp)  sim_alloc(n, size, gfp)
+#define kvmalloc(n, gfp)	     sim_alloc(1, n, gfp)
+#define kvzalloc(n, gfp)	     sim_alloc(1, n, gfp)
+#define kvcalloc(n, size, gfp)	     sim_alloc(n, size, gfp)
+#define kvmalloc_array(n, size, gfp) sim_alloc(n, size, gfp)
+#define bitmap_zalloc(n, gfp) sim_alloc(BITS_TO_LONGS(n), sizeof(long), gfp)
+#define kfree(p)		     sim_free(p)
+#define kvfree(p)		     sim_free(p)
+#define bitmap_free(p)		     sim_free(p)
 #endif
 
 #endif

@@ -58,7 +58,8 @@ void rx_env_restart(struct rx_env *env, u32 psn, u8 log_packets, u8 log_messages
 		env->number[i] = env->rx.path[i].high + 1;
 }
 
-struct mroce_data rx_data(struct rx_env *env, u8 opcode, u32 msn, u32 first, u32 bytes, u32 index, u32 count)
+struct mroce_data rx_data(struct rx_env *env, u8 opcode, u32 msn, u32 first, u32 bytes, u32 index,
+			  u32 count)
 {
 	u32 packets = mroce_packets(opcode, bytes, ENV_PSIZE);
 	struct mroce_data d = {
@@ -89,15 +90,18 @@ struct mroce_data rx_data(struct rx_env *env, u8 opcode, u32 msn, u32 first, u32
 	return d;
 }
 
-enum mroce_reason rx_claim(struct kunit *test, struct mroce_rxop *op, u32 path, struct mroce_data d, u32 count)
+enum mroce_reason rx_claim(struct kunit *test, struct mroce_rxop *op, u32 path, struct mroce_data d,
+			   u32 count)
 {
 	struct rx_env *env = test->priv;
+	enum mroce_reason reason;
 
 	d.base.path = path;
 	d.base.number = env->number[path];
 	env->number[path] += count;
 	d.stamp = (u32)(env->now >> MROCE_STAMP_SHIFT);
-	KUNIT_ASSERT_EQ(test, mroce_rx_arrive(&env->rx, &d, count, count * ENV_PSIZE, false, env->now, op), MROCE_REASON_NONE);
+	reason = mroce_rx_arrive(&env->rx, &d, count, count * ENV_PSIZE, false, env->now, op);
+	KUNIT_ASSERT_EQ(test, reason, MROCE_REASON_NONE);
 	return mroce_rxs_claim(d.flags & MROCE_F_RESPONSE ? &env->resp : &env->req, op);
 }
 
@@ -118,7 +122,8 @@ void rx_take(struct kunit *test, u32 path, struct mroce_data d, u32 count)
 
 void rx_probe(struct rx_env *env, u32 path, u32 number, u8 flags, bool ce)
 {
-	struct mroce_data d = { .base = { .type = MROCE_T_PROBE, .path = path, .number = number }, .flags = flags };
+	struct mroce_data d = { .base = { .type = MROCE_T_PROBE, .path = path, .number = number },
+				.flags = flags };
 	struct mroce_rxop op;
 
 	d.stamp = (u32)(env->now >> MROCE_STAMP_SHIFT);

@@ -9,10 +9,10 @@
 #include "alloc.h"
 #include "../drivers/mroce/transport/rx.h"
 
-#define ENV_PATHS	4
-#define ENV_PSIZE	1000
-#define ENV_STREAM	0x1111
-#define ENV_PEER	0x2222
+#define ENV_PATHS  4
+#define ENV_PSIZE  1000
+#define ENV_STREAM 0x1111
+#define ENV_PEER   0x2222
 
 struct rx_env {
 	struct mroce_rx rx;
@@ -20,7 +20,7 @@ struct rx_env {
 	struct mroce_ack ack;
 	u64 now;
 	u32 psn;
-	u32 number[ENV_PATHS];	/* next of each path */
+	u32 number[ENV_PATHS]; /* next of each path */
 };
 
 int rx_env_init(struct kunit *test);
@@ -28,10 +28,15 @@ void rx_env_exit(struct kunit *test);
 /* again, with another first number and windows */
 void rx_env_restart(struct rx_env *env, u32 psn, u8 log_packets, u8 log_messages);
 
-/* Packets [index, index + count) of the message @msn of @bytes that begins at number @first (from the psn). */
-struct mroce_data rx_data(struct rx_env *env, u8 opcode, u32 msn, u32 first, u32 bytes, u32 index, u32 count);
+/*
+ * Packets [index, index + count) of the message @msn of @bytes that begins at number @first (from
+ * the psn).
+ */
+struct mroce_data rx_data(struct rx_env *env, u8 opcode, u32 msn, u32 first, u32 bytes, u32 index,
+			  u32 count);
 /* Arrives on @path with the path's next number, and is claimed. */
-enum mroce_reason rx_claim(struct kunit *test, struct mroce_rxop *op, u32 path, struct mroce_data d, u32 count);
+enum mroce_reason rx_claim(struct kunit *test, struct mroce_rxop *op, u32 path, struct mroce_data d,
+			   u32 count);
 /* Claimed, placed, finished: a packet or train that meets no trouble. */
 void rx_take(struct kunit *test, u32 path, struct mroce_data d, u32 count);
 void rx_finish(struct rx_env *env, struct mroce_rxop *op);

@@ -23,17 +23,21 @@ void scenario_end(struct kunit *test, struct sim *s)
 
 static void tell_tx(struct kunit *test, const char *what, const struct mroce_txs *t)
 {
-	kunit_info(test, "  %s: state %u una %u nxt %u end %u msn %u/%u/%u nlost %u out %u busy %u credit %u rsn %u reads %u%s%s reason %u ready %d\n",
-		   what, t->state, t->una, t->nxt, t->end, t->msn_una, t->msn_nxt, t->msn_end, t->nlost, t->out, t->busy,
-		   t->credit, t->rsn, t->reads_out, t->paused ? " paused" : "", t->failed ? " failed" : "", t->pause_reason,
+	kunit_info(test,
+		   "  %s: state %u una %u nxt %u end %u msn %u/%u/%u nlost %u out %u busy %u credit %u rsn %u reads %u%s%s reason %u ready %d\n",
+		   what, t->state, t->una, t->nxt, t->end, t->msn_una, t->msn_nxt, t->msn_end,
+		   t->nlost, t->out, t->busy, t->credit, t->rsn, t->reads_out,
+		   t->paused ? " paused" : "", t->failed ? " failed" : "", t->pause_reason,
 		   !list_empty(&t->ready));
 }
 
 static void tell_rx(struct kunit *test, const char *what, const struct mroce_rxs *r)
 {
-	kunit_info(test, "  %s: base %u msn %u credit %u copiers %u%s%s%s refuse %u msn %u held %d\n", what, r->base, r->msn, r->credit,
-		   r->copiers, r->running ? " running" : "", r->landing ? " landing" : "", r->refusing ? " refusing" : "",
-		   r->refuse_reason, r->refuse_msn, !list_empty(&r->held));
+	kunit_info(test,
+		   "  %s: base %u msn %u credit %u copiers %u%s%s%s refuse %u msn %u held %d\n",
+		   what, r->base, r->msn, r->credit, r->copiers, r->running ? " running" : "",
+		   r->landing ? " landing" : "", r->refusing ? " refusing" : "", r->refuse_reason,
+		   r->refuse_msn, !list_empty(&r->held));
 }
 
 void scenario_stuck(struct kunit *test, struct sim *s)
@@ -44,14 +48,17 @@ void scenario_stuck(struct kunit *test, struct sim *s)
 		KUNIT_FAIL(test, "seed %llu: broken", (unsigned long long)s->cfg.seed);
 		return;
 	}
-	KUNIT_FAIL(test, "seed %llu: not all has ended; %u events left", (unsigned long long)s->cfg.seed, s->events);
+	KUNIT_FAIL(test, "seed %llu: not all has ended; %u events left",
+		   (unsigned long long)s->cfg.seed, s->events);
 	for (i = 0; i < s->nqps; i++) {
 		struct sim_qp *qp = s->qp[i];
 
 		if (qp->finished)
 			continue;
-		kunit_info(test, "queue pair %u of host %u: posted %u completed %u of %u, receives %u/%u\n", qp->index,
-			   qp->host->index, qp->posted, qp->completed, qp->load.count, qp->peer->rq_done, qp->peer->rq_posted);
+		kunit_info(test,
+			   "queue pair %u of host %u: posted %u completed %u of %u, receives %u/%u\n",
+			qp->index, qp->host->index, qp->posted, qp->completed, qp->load.count,
+			qp->peer->rq_done, qp->peer->rq_posted);
 		tell_tx(test, "req", &qp->req);
 		tell_rx(test, "peer rreq", &qp->peer->rreq);
 		tell_tx(test, "peer resp", &qp->peer->resp);
@@ -59,8 +66,10 @@ void scenario_stuck(struct kunit *test, struct sim *s)
 		for (k = 0; k < qp->txh->tx.npaths; k++) {
 			struct mroce_txpath *p = &qp->txh->tx.path[k];
 
-			kunit_info(test, "  path %u: state %u next %u high %u inflight %u cwnd %u timeouts %u records %u\n", k, p->state,
-				   p->next, p->high, p->inflight, p->cwnd, p->timeouts, p->tail - p->head);
+			kunit_info(test,
+				   "  path %u: state %u next %u high %u inflight %u cwnd %u timeouts %u records %u\n",
+				   k, p->state, p->next, p->high, p->inflight, p->cwnd, p->timeouts,
+				   p->tail - p->head);
 		}
 	}
 }
@@ -75,8 +84,10 @@ void scenario_all_completed(struct kunit *test, struct sim *s)
 		if (!qp->rts || s->failed)
 			continue;
 		if (qp->completed != qp->load.count || qp->state != SIM_QP_RTS)
-			KUNIT_FAIL(test, "seed %llu: queue pair %u completed %u of %u, failed for reason %u, nack %u",
-				   (unsigned long long)s->cfg.seed, qp->index, qp->completed, qp->load.count, qp->fail_reason, qp->fail_nack);
+			KUNIT_FAIL(test,
+				   "seed %llu: queue pair %u completed %u of %u, failed for reason %u, nack %u",
+				   (unsigned long long)s->cfg.seed, qp->index, qp->completed,
+				   qp->load.count, qp->fail_reason, qp->fail_nack);
 	}
 }
 

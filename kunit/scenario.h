@@ -10,9 +10,9 @@
 
 /* runs of the random case; more in userspace, where they are quick */
 #ifdef __KERNEL__
-#define SCENARIO_SEEDS	20
+#define SCENARIO_SEEDS 20
 #else
-#define SCENARIO_SEEDS	(getenv("SEEDS") ? (u64)atoi(getenv("SEEDS")) : 300)
+#define SCENARIO_SEEDS (getenv("SEEDS") ? (u64)atoi(getenv("SEEDS")) : 300)
 #endif
 
 struct sim *scenario_new(struct kunit *test, const struct sim_cfg *cfg);

@@ -167,7 +167,9 @@ static struct sim_packet *packet_copy(struct sim *s, struct sim_packet *p)
 	return c;
 }
 
-/* Passes a queue in front of a link: the time at which it has left, or NEVER if the queue is full. */
+/*
+ * Passes a queue in front of a link: the time at which it has left, or NEVER if the queue is full.
+ */
 static u64 queue_pass(struct sim *s, struct sim_queue *q, u64 from, u32 bytes, bool *ce)
 {
 	u64 waiting;
@@ -190,7 +192,10 @@ static void delivered(struct sim *s, void *arg)
 	sim_receive(s, arg);
 }
 
-/* the second queue, at the receiver's link, is entered when the packet gets there: order there is order of arrival */
+/*
+ * the second queue, at the receiver's link, is entered when the packet gets there: order there is
+ * order of arrival
+ */
 static void at_receiver(struct sim *s, void *arg)
 {
 	struct sim_packet *p = arg;
@@ -241,7 +246,7 @@ void sim_send(struct sim *s, struct sim_packet *p)
 		s->stats.acks++;
 	at = queue_pass(s, &h->out, s->now, p->len + p->payload + 50, &p->ce);
 	if (ack)
-		p->ce = false;	/* ACKs are Not-ECT */
+		p->ce = false; /* ACKs are Not-ECT */
 	if (at == MROCE_NEVER || lost(s, h, ack) || (s->filter && s->filter(s, p, &b))) {
 		s->stats.lost++;
 		sim_packet_put(s, p);
@@ -256,7 +261,8 @@ void sim_send(struct sim *s, struct sim_packet *p)
 		twin = packet_copy(s, p);
 		s->stats.dups++;
 		if (twin)
-			sim_at(s, at + s->cfg.delay + sim_below(s, (u32)s->cfg.late + 1000), at_receiver, twin);
+			sim_at(s, at + s->cfg.delay + sim_below(s, (u32)s->cfg.late + 1000),
+			       at_receiver, twin);
 	}
 	sim_at(s, at + s->cfg.delay, at_receiver, p);
 }
@@ -315,7 +321,8 @@ bool sim_end(struct sim *s, char *why, size_t size)
 			sim_txh_free(s->host[i].txh[k]);
 			sim_rxh_free(s->host[i].rxh[k]);
 		}
-		SIM_CHECK(s, !s->host[i].held, "host %u still holds %u packets", i, s->host[i].held);
+		SIM_CHECK(s, !s->host[i].held, "host %u still holds %u packets", i,
+			  s->host[i].held);
 	}
 	for (i = 0; i < s->nqps; i++)
 		sim_qp_free(s->qp[i]);

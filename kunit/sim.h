@@ -18,11 +18,11 @@
 #include "../drivers/mroce/transport/tx.h"
 #include "../drivers/mroce/transport/rx.h"
 
-#define SIM_MAX_HOSTS	16
-#define SIM_MAX_QPS	64
-#define SIM_MAX_CPUS	4
-#define SIM_LOG		8192	/* numbers of a path whose packets are remembered */
-#define SIM_MILLION	1000000
+#define SIM_MAX_HOSTS 16
+#define SIM_MAX_QPS   64
+#define SIM_MAX_CPUS  4
+#define SIM_LOG	      8192 /* numbers of a path whose packets are remembered */
+#define SIM_MILLION   1000000
 
 struct sim;
 struct sim_host;
@@ -57,15 +57,15 @@ struct sim_cfg {
 	bool whole, gro, spray, light;
 };
 
-#define SIM_SEND	BIT(MROCE_OP_SEND)
-#define SIM_SEND_IMM	BIT(MROCE_OP_SEND_IMM)
-#define SIM_SEND_INV	BIT(MROCE_OP_SEND_INV)
-#define SIM_WRITE	BIT(MROCE_OP_WRITE)
-#define SIM_WRITE_IMM	BIT(MROCE_OP_WRITE_IMM)
-#define SIM_READ	BIT(MROCE_OP_READ)
-#define SIM_CAS		BIT(MROCE_OP_CMP_SWAP)
-#define SIM_ADD		BIT(MROCE_OP_FETCH_ADD)
-#define SIM_ALL		0xffu
+#define SIM_SEND      BIT(MROCE_OP_SEND)
+#define SIM_SEND_IMM  BIT(MROCE_OP_SEND_IMM)
+#define SIM_SEND_INV  BIT(MROCE_OP_SEND_INV)
+#define SIM_WRITE     BIT(MROCE_OP_WRITE)
+#define SIM_WRITE_IMM BIT(MROCE_OP_WRITE_IMM)
+#define SIM_READ      BIT(MROCE_OP_READ)
+#define SIM_CAS	      BIT(MROCE_OP_CMP_SWAP)
+#define SIM_ADD	      BIT(MROCE_OP_FETCH_ADD)
+#define SIM_ALL	      0xffu
 
 /**
  * struct sim_load - what a queue pair's program does
@@ -117,7 +117,7 @@ struct sim_packet {
 struct sim_held {
 	struct mroce_held held;
 	struct sim_packet *pkt;
-	struct mroce_data data;	/* of this packet alone */
+	struct mroce_data data; /* of this packet alone */
 	u32 off, bytes;
 };
 
@@ -161,7 +161,7 @@ struct sim_host {
 	u8 index;
 	u64 instance;
 	u32 next_stream, held;
-	u32 bad;		/* packets left of a loss burst */
+	u32 bad; /* packets left of a loss burst */
 	struct sim_queue out, in;
 	struct sim_txh *txh[SIM_MAX_HOSTS];
 	struct sim_rxh *rxh[SIM_MAX_HOSTS];
@@ -170,11 +170,14 @@ struct sim_host {
 
 enum sim_placed { SIM_NOTHING, SIM_HELD, SIM_LANDED };
 
-/* the checker's own view of one space of a queue pair's receiving side: numbers below @base have landed */
+/*
+ * the checker's own view of one space of a queue pair's receiving side: numbers below @base have
+ * landed
+ */
 struct sim_track {
 	u32 base, mask;
 	u8 *state;
-	u32 next_msn;	/* at the cursor */
+	u32 next_msn; /* at the cursor */
 };
 
 struct sim_wr {
@@ -191,7 +194,8 @@ enum sim_qp_state { SIM_QP_RTS, SIM_QP_ERROR, SIM_QP_GONE };
  * @load: the program's; @peer: the other end
  * @track: what has landed here: [0] requests, [1] responses
  * @wr: every request of the program, by msn
- * @mem: what the peer writes to; @owner: msn + 1 of the Write whose byte is there (overlapping Writes)
+ * @mem: what the peer writes to; @owner: msn + 1 of the Write whose byte is there (overlapping
+ * Writes)
  * @recv: receive buffers; @local: destinations of Reads
  * @rq_posted, @rq_done: receive numbers
  * @result: of atomics, by slot of the response
@@ -215,7 +219,7 @@ struct sim_qp {
 	u8 *mem, *recv, *local;
 	u32 *owner;
 	u64 counter[2], *result;
-	u32 adds, swaps;	/* posted so far */
+	u32 adds, swaps; /* posted so far */
 	bool rts, opened, posting, detached, finished;
 	enum mroce_reason fail_reason;
 	u8 fail_nack;
@@ -234,27 +238,31 @@ struct sim {
 	/* drops what it returns true for; for tests that want one packet lost */
 	bool (*filter)(struct sim *s, struct sim_packet *p, const struct mroce_base *b);
 	void *filter_arg;
-	bool quiet;		/* the run is over: nothing is delivered or posted any more */
+	bool quiet; /* the run is over: nothing is delivered or posted any more */
 	bool failed;
 	char why[200];
 	struct {
-		u64 packets, lost, dups, reordered, marked, tail_drops, acks, held, landed, local_drops;
+		u64 packets, lost, dups, reordered, marked, tail_drops, acks, held, landed,
+			local_drops;
 		u64 duplicates, refused, merged;
 	} stats;
 };
 
 /* ---- sim.c ---- */
 struct sim *sim_new(const struct sim_cfg *cfg);
-/* Lets what is on its way end, takes everything apart and checks that nothing is left. False: s->why of the run was set (copied to @why). */
+/*
+ * Lets what is on its way end, takes everything apart and checks that nothing is left. False:
+ * s->why of the run was set (copied to @why).
+ */
 bool sim_end(struct sim *s, char *why, size_t size);
 void sim_fail(struct sim *s, const char *fmt, ...) __printf(2, 3);
-#define SIM_CHECK(s, c, ...) \
-	do { \
-		if (!(c)) \
+#define SIM_CHECK(s, c, ...)                      \
+	do {                                      \
+		if (!(c))                         \
 			sim_fail(s, __VA_ARGS__); \
 	} while (0)
 u64 sim_random(struct sim *s);
-u32 sim_below(struct sim *s, u32 n);	/* 0 to n - 1 */
+u32 sim_below(struct sim *s, u32 n); /* 0 to n - 1 */
 bool sim_chance(struct sim *s, u32 ppm);
 void sim_at(struct sim *s, u64 at, void (*fn)(struct sim *s, void *arg), void *arg);
 /* Runs until no event is left, or until @until (virtual ns), or a failure. */
@@ -284,7 +292,8 @@ void sim_receive(struct sim *s, struct sim_packet *p);
 
 /* ---- sim_qp.c ---- */
 /* Two queue pairs that are connected to each other; the program of the first is @a. */
-struct sim_qp *sim_connect(struct sim *s, u8 host_a, const struct sim_load *a, u8 host_b, const struct sim_load *b);
+struct sim_qp *sim_connect(struct sim *s, u8 host_a, const struct sim_load *a, u8 host_b,
+			   const struct sim_load *b);
 struct sim_qp *sim_qp_by_stream(struct sim_host *h, u32 stream);
 void sim_qp_open(struct sim_host *h, struct sim_rxh *r, const struct mroce_open *open);
 void sim_qp_open_reply(struct sim_txh *t, const struct mroce_open *reply);
@@ -298,7 +307,8 @@ void sim_qp_detach(struct sim_qp *qp);
 void sim_qp_free(struct sim_qp *qp);
 static inline struct sim_qp *sim_qp_of(struct mroce_txs *txs)
 {
-	return txs->response ? container_of(txs, struct sim_qp, resp) : container_of(txs, struct sim_qp, req);
+	return txs->response ? container_of(txs, struct sim_qp, resp)
+			     : container_of(txs, struct sim_qp, req);
 }
 
 /* ---- sim_check.c ---- */
@@ -307,16 +317,17 @@ u64 sim_key(struct sim_qp *qp, u32 msn);
 u64 sim_read_key(struct sim_qp *qp);
 void sim_track_init(struct sim_track *t, u32 base, u32 window);
 /* one packet's bytes go to memory now */
-void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off, u32 bytes);
+void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off,
+	       u32 bytes);
 void sim_note_held(struct sim_qp *qp, const struct mroce_data *d);
 void sim_note_sent(struct sim_txh *t, const struct mroce_xmit *x);
 void sim_check_ack(struct sim_rxh *r, const struct mroce_ack *a);
 void sim_check_message(struct sim_qp *qp, const struct mroce_desc *d);
 void sim_check_complete(struct sim_qp *qp, const struct mroce_msg *m);
 
-#define SIM_WRITE_BASE	0x100000000ULL
-#define SIM_READ_BASE	0x300000000ULL
-#define SIM_ADD_ADDR	0x500000000ULL
-#define SIM_SWAP_ADDR	0x500000008ULL
+#define SIM_WRITE_BASE 0x100000000ULL
+#define SIM_READ_BASE  0x300000000ULL
+#define SIM_ADD_ADDR   0x500000000ULL
+#define SIM_SWAP_ADDR  0x500000008ULL
 
 #endif

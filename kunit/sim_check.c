@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What must hold in every simulated run. The checker sees everything: what a program posted, what each
- * path number carried, what has landed; it never asks the engine.
+ * What must hold in every simulated run. The checker sees everything: what a program posted, what
+ * each path number carried, what has landed; it never asks the engine.
  */
 #include "sim.h"
 
@@ -66,16 +66,18 @@ static void track_landed(struct sim_qp *qp, struct sim_track *t, const struct mr
 	s32 ahead = mroce_seq_diff(d->spn, t->base);
 
 	if (ahead < 0 || t->state[d->spn & t->mask] == SIM_LANDED) {
-		sim_fail(s, "queue pair %u: number %u (%s %u at %u) is placed twice", qp->index, d->spn,
-			 mroce_opinfo[d->opcode].name, d->msn, d->offset);
+		sim_fail(s, "queue pair %u: number %u (%s %u at %u) is placed twice", qp->index,
+			 d->spn, mroce_opinfo[d->opcode].name, d->msn, d->offset);
 		return;
 	}
 	if ((u32)ahead > t->mask / 2 + 1) {
-		sim_fail(s, "queue pair %u: number %u is placed outside of the window", qp->index, d->spn);
+		sim_fail(s, "queue pair %u: number %u is placed outside of the window", qp->index,
+			 d->spn);
 		return;
 	}
 	/* what a program may poll lands after everything before it */
-	if (is_write(d->opcode) && ahead && !qp->load.relaxed && d->flags & (MROCE_F_ORDERED | MROCE_F_LAST))
+	if (is_write(d->opcode) && ahead && !qp->load.relaxed &&
+	    d->flags & (MROCE_F_ORDERED | MROCE_F_LAST))
 		sim_fail(s, "queue pair %u: number %u lands before %u", qp->index, d->spn, t->base);
 	t->state[d->spn & t->mask] = SIM_LANDED;
 	while (t->state[t->base & t->mask] == SIM_LANDED)
@@ -86,11 +88,13 @@ void sim_note_held(struct sim_qp *qp, const struct mroce_data *d)
 {
 	struct sim_track *t = &qp->track[!!(d->flags & MROCE_F_RESPONSE)];
 
-	SIM_CHECK(qp->s, t->state[d->spn & t->mask] == SIM_NOTHING, "queue pair %u: number %u is held twice", qp->index, d->spn);
+	SIM_CHECK(qp->s, t->state[d->spn & t->mask] == SIM_NOTHING,
+		  "queue pair %u: number %u is held twice", qp->index, d->spn);
 	t->state[d->spn & t->mask] = SIM_HELD;
 }
 
-static void place_write(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off, u32 bytes)
+static void place_write(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p,
+			u32 off, u32 bytes)
 {
 	struct sim *s = qp->s;
 	struct sim_qp *peer = qp->peer;
@@ -98,30 +102,35 @@ static void place_write(struct sim_qp *qp, const struct mroce_data *d, struct si
 	u64 at = d->addr - SIM_WRITE_BASE;
 	u32 i;
 
-	if (d->addr != wr->addr + d->offset || d->rkey != wr->rkey || d->length != wr->length || d->offset + bytes > wr->length) {
-		sim_fail(s, "queue pair %u: Write %u at offset %u has a wrong address", qp->index, d->msn, d->offset);
+	if (d->addr != wr->addr + d->offset || d->rkey != wr->rkey || d->length != wr->length ||
+	    d->offset + bytes > wr->length) {
+		sim_fail(s, "queue pair %u: Write %u at offset %u has a wrong address", qp->index,
+			 d->msn, d->offset);
 		return;
 	}
-	SIM_CHECK(s, !wr->done, "queue pair %u: bytes of Write %u land after its completion", qp->index, d->msn);
+	SIM_CHECK(s, !wr->done, "queue pair %u: bytes of Write %u land after its completion",
+		  qp->index, d->msn);
 	if (!qp->mem)
 		return;
 	fill(qp->mem + at, p->key, off, bytes);
 	if (!qp->owner)
 		return;
 	for (i = 0; i < bytes; i++) {
-		SIM_CHECK(s, qp->owner[at + i] <= d->msn + 1, "queue pair %u: Write %u lands over the later Write %u", qp->index,
+		SIM_CHECK(s, qp->owner[at + i] <= d->msn + 1,
+			  "queue pair %u: Write %u lands over the later Write %u", qp->index,
 			  d->msn, qp->owner[at + i] - 1);
 		qp->owner[at + i] = d->msn + 1;
 	}
 }
 
-static void place_send(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off, u32 bytes)
+static void place_send(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off,
+		       u32 bytes)
 {
 	struct sim *s = qp->s;
 
 	if (mroce_seq_before(d->rsn, qp->rq_done) || !mroce_seq_before(d->rsn, qp->rq_posted)) {
-		sim_fail(s, "queue pair %u: receive buffer %u is written to, posted are %u to %u", qp->index, d->rsn, qp->rq_done,
-			 qp->rq_posted);
+		sim_fail(s, "queue pair %u: receive buffer %u is written to, posted are %u to %u",
+			 qp->index, d->rsn, qp->rq_done, qp->rq_posted);
 		return;
 	}
 	if (d->offset + bytes > qp->load.buffer_len) {
@@ -129,7 +138,9 @@ static void place_send(struct sim_qp *qp, const struct mroce_data *d, struct sim
 		return;
 	}
 	if (qp->recv)
-		fill(qp->recv + (size_t)(d->rsn % qp->load.buffers) * qp->load.buffer_len + d->offset, p->key, off, bytes);
+		fill(qp->recv + (size_t)(d->rsn % qp->load.buffers) * qp->load.buffer_len +
+			     d->offset,
+		     p->key, off, bytes);
 }
 
 static u8 *local_of(struct sim_qp *qp, u32 msn)
@@ -137,31 +148,36 @@ static u8 *local_of(struct sim_qp *qp, u32 msn)
 	return qp->local + (size_t)(msn % roundup_pow_of_two(qp->load.depth)) * qp->load.len_max;
 }
 
-static void place_response(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off, u32 bytes)
+static void place_response(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p,
+			   u32 off, u32 bytes)
 {
 	struct sim *s = qp->s;
 	struct sim_wr *wr = d->rsn < qp->posted ? &qp->wr[d->rsn] : NULL;
 
 	if (!wr || wr->done || wr->responded) {
-		sim_fail(s, "queue pair %u: a response to %u, which is not outstanding", qp->index, d->rsn);
+		sim_fail(s, "queue pair %u: a response to %u, which is not outstanding", qp->index,
+			 d->rsn);
 		return;
 	}
 	if (d->opcode == MROCE_OP_ATOMIC_RESP) {
-		SIM_CHECK(s, p->value[0] == wr->value, "queue pair %u: atomic %u found %llu instead of %llu", qp->index, d->rsn,
+		SIM_CHECK(s, p->value[0] == wr->value,
+			  "queue pair %u: atomic %u found %llu instead of %llu", qp->index, d->rsn,
 			  (unsigned long long)p->value[0], (unsigned long long)wr->value);
 		return;
 	}
 	if (d->opcode == MROCE_OP_ERROR_RESP)
 		return;
 	if (d->length != wr->length || d->offset + bytes > wr->length) {
-		sim_fail(s, "queue pair %u: the response to %u has a wrong length", qp->index, d->rsn);
+		sim_fail(s, "queue pair %u: the response to %u has a wrong length", qp->index,
+			 d->rsn);
 		return;
 	}
 	if (qp->local)
 		fill(local_of(qp, d->rsn) + d->offset, p->key, off, bytes);
 }
 
-void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off, u32 bytes)
+void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off,
+	       u32 bytes)
 {
 	bool response = d->flags & MROCE_F_RESPONSE;
 
@@ -201,8 +217,10 @@ void sim_note_sent(struct sim_txh *t, const struct mroce_xmit *x)
 	default:
 		b = &x->control.base;
 	}
-	SIM_CHECK(s, x->count && x->count <= MROCE_TRAIN_MAX, "a transmission of %u packets", x->count);
-	SIM_CHECK(s, b->path < s->cfg.npaths && b->path == x->path, "a transmission on path %u", b->path);
+	SIM_CHECK(s, x->count && x->count <= MROCE_TRAIN_MAX, "a transmission of %u packets",
+		  x->count);
+	SIM_CHECK(s, b->path < s->cfg.npaths && b->path == x->path, "a transmission on path %u",
+		  b->path);
 	SIM_CHECK(s, b->id == t->tx.peer_id, "a transmission with another id");
 	if (s->failed)
 		return;
@@ -210,7 +228,8 @@ void sim_note_sent(struct sim_txh *t, const struct mroce_xmit *x)
 		t->epoch[b->path] = b->epoch;
 		t->expect[b->path] = b->number;
 	}
-	SIM_CHECK(s, b->number == t->expect[b->path], "path %u: number %u after %u", b->path, b->number, t->expect[b->path] - 1);
+	SIM_CHECK(s, b->number == t->expect[b->path], "path %u: number %u after %u", b->path,
+		  b->number, t->expect[b->path] - 1);
 	t->expect[b->path] = b->number + x->count;
 	if (!t->log[b->path])
 		t->log[b->path] = sim_zalloc(SIM_LOG, sizeof(*log));
@@ -238,13 +257,14 @@ static bool bit_is_right(struct sim_rxh *r, const struct mroce_ack *a, u32 numbe
 		return false;
 	log += number % SIM_LOG;
 	if (log->used && log->number != number)
-		return mroce_seq_after(log->number, number);	/* long ago */
+		return mroce_seq_after(log->number, number); /* long ago */
 	if (!log->used || log->epoch != a->base.epoch || !log->arrived)
 		return false;
 	if (!log->qp || log->qp->detached)
 		return true;
 	track = &log->qp->track[log->response];
-	return mroce_seq_before(log->spn, track->base) || track->state[log->spn & track->mask] != SIM_NOTHING;
+	return mroce_seq_before(log->spn, track->base) ||
+	       track->state[log->spn & track->mask] != SIM_NOTHING;
 }
 
 void sim_check_ack(struct sim_rxh *r, const struct mroce_ack *a)
@@ -255,14 +275,16 @@ void sim_check_ack(struct sim_rxh *r, const struct mroce_ack *a)
 
 	if (a->flags & MROCE_A_UNKNOWN_PATH)
 		return;
-	SIM_CHECK(s, a->base.path < s->cfg.npaths && a->base.id == r->rx.peer_id, "an ACK of no path");
+	SIM_CHECK(s, a->base.path < s->cfg.npaths && a->base.id == r->rx.peer_id,
+		  "an ACK of no path");
 	SIM_CHECK(s, a->nrecords <= MROCE_MAX_RECORDS, "an ACK with %u records", a->nrecords);
 	for (w = 0; w < MROCE_BITMAP_WORDS && !s->failed; w++) {
 		for (bits = a->bitmap[w]; bits; bits &= bits - 1) {
 			number = a->anchor - (64 * w + __ffs64(bits));
 			if (bit_is_right(r, a, number))
 				continue;
-			sim_fail(s, "an ACK of path %u says %u of what has not been placed (anchor %u)", a->base.path, number, a->anchor);
+			sim_fail(s, "an ACK of path %u says %u, which has not been placed",
+				 a->base.path, number);
 			break;
 		}
 	}
@@ -280,26 +302,36 @@ static void check_request(struct sim_qp *qp, const struct mroce_desc *d)
 		sim_fail(s, "queue pair %u: message %u was never posted", qp->index, d->msn);
 		return;
 	}
-	SIM_CHECK(s, d->opcode == wr->opcode, "queue pair %u: message %u is another operation", qp->index, d->msn);
-	SIM_CHECK(s, !wr->delivered, "queue pair %u: message %u is handled twice", qp->index, d->msn);
+	SIM_CHECK(s, d->opcode == wr->opcode, "queue pair %u: message %u is another operation",
+		  qp->index, d->msn);
+	SIM_CHECK(s, !wr->delivered, "queue pair %u: message %u is handled twice", qp->index,
+		  d->msn);
 	wr->delivered = true;
 	if (mroce_opinfo[d->opcode].payload || d->opcode == MROCE_OP_READ)
-		SIM_CHECK(s, d->length == wr->length, "queue pair %u: message %u has %u bytes", qp->index, d->msn, d->length);
+		SIM_CHECK(s, d->length == wr->length, "queue pair %u: message %u has %u bytes",
+			  qp->index, d->msn, d->length);
 	if (mroce_opinfo[d->opcode].rdma)
-		SIM_CHECK(s, d->addr == wr->addr && d->rkey == wr->rkey, "queue pair %u: message %u is for another address", qp->index, d->msn);
+		SIM_CHECK(s, d->addr == wr->addr && d->rkey == wr->rkey,
+			  "queue pair %u: message %u is for another address", qp->index, d->msn);
 	if (mroce_opinfo[d->opcode].imm || mroce_opinfo[d->opcode].inv)
-		SIM_CHECK(s, d->imm == wr->imm, "queue pair %u: message %u carries another immediate", qp->index, d->msn);
+		SIM_CHECK(s, d->imm == wr->imm,
+			  "queue pair %u: message %u carries another immediate", qp->index, d->msn);
 	if (mroce_opinfo[d->opcode].receive)
-		SIM_CHECK(s, d->rsn == qp->rq_done, "queue pair %u: message %u takes receive %u, not %u", qp->index, d->msn, d->rsn, qp->rq_done);
+		SIM_CHECK(s, d->rsn == qp->rq_done,
+			  "queue pair %u: message %u takes receive %u, not %u", qp->index, d->msn,
+			  d->rsn, qp->rq_done);
 	if (s->failed)
 		return;
 	if (mroce_opinfo[d->opcode].place && qp->recv) {
-		bad = differs(qp->recv + (size_t)(d->rsn % qp->load.buffers) * qp->load.buffer_len, wr->key, 0, d->length);
-		SIM_CHECK(s, bad == d->length, "queue pair %u: Send %u differs at byte %u", qp->index, d->msn, bad);
+		bad = differs(qp->recv + (size_t)(d->rsn % qp->load.buffers) * qp->load.buffer_len,
+			      wr->key, 0, d->length);
+		SIM_CHECK(s, bad == d->length, "queue pair %u: Send %u differs at byte %u",
+			  qp->index, d->msn, bad);
 	}
 	if (is_write(d->opcode) && qp->mem && !qp->peer->load.overlap) {
 		bad = differs(qp->mem + (wr->addr - SIM_WRITE_BASE), wr->key, 0, d->length);
-		SIM_CHECK(s, bad == d->length, "queue pair %u: Write %u differs at byte %u", qp->index, d->msn, bad);
+		SIM_CHECK(s, bad == d->length, "queue pair %u: Write %u differs at byte %u",
+			  qp->index, d->msn, bad);
 	}
 }
 
@@ -310,13 +342,16 @@ static void check_response(struct sim_qp *qp, const struct mroce_desc *d)
 	u32 bad;
 
 	if (d->rsn >= qp->posted || wr->done || wr->responded) {
-		sim_fail(s, "queue pair %u: response to %u, which is not outstanding", qp->index, d->rsn);
+		sim_fail(s, "queue pair %u: response to %u, which is not outstanding", qp->index,
+			 d->rsn);
 		return;
 	}
 	wr->responded = true;
 	if (d->opcode == MROCE_OP_READ_RESP && qp->local) {
-		bad = differs(local_of(qp, d->rsn), sim_read_key(qp->peer), (u32)(wr->addr - SIM_READ_BASE), wr->length);
-		SIM_CHECK(s, bad == wr->length, "queue pair %u: Read %u differs at byte %u", qp->index, d->rsn, bad);
+		bad = differs(local_of(qp, d->rsn), sim_read_key(qp->peer),
+			      (u32)(wr->addr - SIM_READ_BASE), wr->length);
+		SIM_CHECK(s, bad == wr->length, "queue pair %u: Read %u differs at byte %u",
+			  qp->index, d->rsn, bad);
 	}
 }
 
@@ -325,9 +360,11 @@ void sim_check_message(struct sim_qp *qp, const struct mroce_desc *d)
 	struct sim_track *t = &qp->track[mroce_opinfo[d->opcode].response];
 	struct sim *s = qp->s;
 
-	SIM_CHECK(s, d->msn == t->next_msn, "queue pair %u: message %u at the cursor, expected %u", qp->index, d->msn, t->next_msn);
-	SIM_CHECK(s, !mroce_seq_after(d->first + d->packets, t->base), "queue pair %u: message %u is at the cursor before it has landed",
-		  qp->index, d->msn);
+	SIM_CHECK(s, d->msn == t->next_msn, "queue pair %u: message %u at the cursor, expected %u",
+		  qp->index, d->msn, t->next_msn);
+	SIM_CHECK(s, !mroce_seq_after(d->first + d->packets, t->base),
+		  "queue pair %u: message %u is at the cursor before it has landed", qp->index,
+		  d->msn);
 	t->next_msn = d->msn + 1;
 	if (s->failed)
 		return;
@@ -346,24 +383,29 @@ void sim_check_complete(struct sim_qp *qp, const struct mroce_msg *m)
 	u32 i;
 
 	if (m->msn != qp->completed || wr->done) {
-		sim_fail(s, "queue pair %u: message %u completes, expected %u", qp->index, m->msn, qp->completed);
+		sim_fail(s, "queue pair %u: message %u completes, expected %u", qp->index, m->msn,
+			 qp->completed);
 		return;
 	}
 	wr->done = true;
 	SIM_CHECK(s, peer->detached || !mroce_seq_after(m->first + m->packets, peer->track[0].base),
 		  "queue pair %u: message %u (%s, numbers %u on, %u) completes before its bytes have landed, lowest missing %u",
-		  qp->index, m->msn, mroce_opinfo[m->opcode].name, m->first, m->packets, peer->track[0].base);
-	SIM_CHECK(s, !mroce_opinfo[m->opcode].answered || wr->responded, "queue pair %u: message %u completes without its response",
-		  qp->index, m->msn);
+		  qp->index, m->msn, mroce_opinfo[m->opcode].name, m->first, m->packets,
+		  peer->track[0].base);
+	SIM_CHECK(s, !mroce_opinfo[m->opcode].answered || wr->responded,
+		  "queue pair %u: message %u completes without its response", qp->index, m->msn);
 	if (!is_write(m->opcode) || !peer->owner || s->failed)
 		return;
 	/* last writer wins: every byte is this Write's or a later one's */
 	for (i = 0; i < wr->length && !s->failed; i++) {
 		u32 owner = peer->owner[at + i];
 
-		SIM_CHECK(s, owner > m->msn, "queue pair %u: a byte of Write %u is not its own at completion", qp->index, m->msn);
+		SIM_CHECK(s, owner > m->msn,
+			  "queue pair %u: a byte of Write %u is not its own at completion",
+			  qp->index, m->msn);
 		if (owner == m->msn + 1)
-			SIM_CHECK(s, peer->mem[at + i] == sim_pattern(wr->key, i), "queue pair %u: Write %u differs at byte %u",
-				  qp->index, m->msn, i);
+			SIM_CHECK(s, peer->mem[at + i] == sim_pattern(wr->key, i),
+				  "queue pair %u: Write %u differs at byte %u", qp->index, m->msn,
+				  i);
 	}
 }

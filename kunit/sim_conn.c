@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Halves of connections in the simulation: handshake, the transmit loop, acknowledgements, timers. The calls
- * into the engine are those of drivers/mroce/conn/, in the same order.
+ * Halves of connections in the simulation: handshake, the transmit loop, acknowledgements, timers.
+ * The calls into the engine are those of drivers/mroce/conn/, in the same order.
  */
 #include "sim.h"
 
@@ -93,7 +93,7 @@ static void tx_timer(struct sim *s, void *arg)
 	struct sim_txh *t = arg;
 
 	if (s->quiet || s->now != t->armed)
-		return;		/* a later arming replaced this one */
+		return; /* a later arming replaced this one */
 	t->armed = MROCE_NEVER;
 	mroce_tx_timer(&t->tx, s->now);
 	sim_tx_settle(t);
@@ -208,7 +208,10 @@ static void transmit(struct sim_txh *t)
 
 static void xmit_loop(struct sim *s, void *arg);
 
-/* The time that a transmission takes its sender: what keeps acknowledgements arriving in the middle of a burst. */
+/*
+ * The time that a transmission takes its sender: what keeps acknowledgements arriving in the middle
+ * of a burst.
+ */
 static u64 xmit_cost(struct sim *s, const struct mroce_xmit *x)
 {
 	return s->cfg.step ? 200 + x->bytes / 16 : 0;
@@ -350,7 +353,8 @@ static void ack(struct sim_host *h, struct sim_packet *p)
 	t = txh_by_id(h, in->base.id);
 	if (!t)
 		goto out;
-	SIM_CHECK(s, mroce_tx_ack(&t->tx, in, s->now) != MROCE_REASON_RX_NUMBER, "the sender does not know what is acknowledged");
+	SIM_CHECK(s, mroce_tx_ack(&t->tx, in, s->now) != MROCE_REASON_RX_NUMBER,
+		  "the sender does not know what is acknowledged");
 	sim_tx_settle(t);
 	sim_xmit(t);
 	sim_tx_arm(t);

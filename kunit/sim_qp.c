@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs in the simulation, and the programs that use them: a program keeps some requests
- * outstanding, posts receive buffers, and ends when all its requests have completed or its queue pair has failed.
+ * outstanding, posts receive buffers, and ends when all its requests have completed or its queue
+ * pair has failed.
  */
 #include "sim.h"
 
@@ -72,8 +73,10 @@ static void ready_to_receive(struct sim_qp *qp, struct sim_qp *peer, u32 peer_ps
 		return;
 	mroce_txs_init(&qp->resp, true, qp->stream, qp->resps, qp->resp_mask + 1);
 	mroce_txs_attach(&qp->resp, &qp->txh->tx, 0);
-	mroce_rxs_init(&qp->rreq, false, qp->stream, peer_psn, qp->load.log_packets, qp->load.log_messages);
-	mroce_rxs_init(&qp->rresp, true, qp->stream, 0, qp->load.log_packets, qp->load.log_messages);
+	mroce_rxs_init(&qp->rreq, false, qp->stream, peer_psn, qp->load.log_packets,
+		       qp->load.log_messages);
+	mroce_rxs_init(&qp->rresp, true, qp->stream, 0, qp->load.log_packets,
+		       qp->load.log_messages);
 	qp->rreq.credit = qp->load.srq ? MROCE_CREDIT_NONE : qp->rq_posted;
 	qp->rreq.reads_max = qp->load.reads;
 	sim_track_init(&qp->track[0], peer_psn, 1U << qp->load.log_packets);
@@ -112,11 +115,12 @@ static void ready_to_send(struct sim_qp *qp, u32 psn)
 	sim_at(s, s->now + qp->load.start, post_more, qp);
 }
 
-struct sim_qp *sim_connect(struct sim *s, u8 host_a, const struct sim_load *a, u8 host_b, const struct sim_load *b)
+struct sim_qp *sim_connect(struct sim *s, u8 host_a, const struct sim_load *a, u8 host_b,
+			   const struct sim_load *b)
 {
 	struct sim_qp *qa = new_qp(s, &s->host[host_a], a);
 	struct sim_qp *qb = new_qp(s, &s->host[host_b], b);
-	u32 psn_a = (u32)sim_random(s), psn_b = -sim_below(s, 200);	/* B's wraps soon */
+	u32 psn_a = (u32)sim_random(s), psn_b = -sim_below(s, 200); /* B's wraps soon */
 
 	if (!qa || !qb) {
 		sim_fail(s, "no memory for queue pairs");
@@ -138,7 +142,8 @@ struct sim_qp *sim_connect(struct sim *s, u8 host_a, const struct sim_load *a, u
 void sim_qp_open(struct sim_host *h, struct sim_rxh *r, const struct mroce_open *open)
 {
 	struct sim *s = h->s;
-	struct sim_qp *qp = open->peer_qpn && open->peer_qpn <= s->nqps ? s->qp[open->peer_qpn - 1] : NULL;
+	struct sim_qp *qp =
+		open->peer_qpn && open->peer_qpn <= s->nqps ? s->qp[open->peer_qpn - 1] : NULL;
 	struct mroce_open reply = *open;
 	u8 hdr[MROCE_HEADER_MAX];
 
@@ -156,7 +161,8 @@ void sim_qp_open(struct sim_host *h, struct sim_rxh *r, const struct mroce_open 
 				mroce_rxs_attach(&qp->rresp, &r->rx, open->stream);
 			qp->rxh = r;
 			qp->peer_stream = open->stream;
-			mroce_txs_opened(&qp->resp, open->stream, open->log_packets, open->log_messages);
+			mroce_txs_opened(&qp->resp, open->stream, open->log_packets,
+					 open->log_messages);
 		}
 		reply.stream = qp->stream;
 		reply.credit = qp->load.srq ? MROCE_CREDIT_NONE : qp->rq_posted;
@@ -261,10 +267,12 @@ static bool post_one(struct sim_qp *qp)
 	post.fence = wr->fence;
 	m = mroce_txs_post(&qp->req, &post, s->now);
 	if (!m) {
-		sim_fail(s, "queue pair %u: no room for request %u with %u outstanding", qp->index, msn, msn - qp->completed);
+		sim_fail(s, "queue pair %u: no room for request %u with %u outstanding", qp->index,
+			 msn, msn - qp->completed);
 		return false;
 	}
-	SIM_CHECK(s, m->msn == msn, "queue pair %u: request %u became message %u", qp->index, msn, m->msn);
+	SIM_CHECK(s, m->msn == msn, "queue pair %u: request %u became message %u", qp->index, msn,
+		  m->msn);
 	qp->posted_at[msn] = s->now;
 	qp->posted++;
 	return true;
@@ -326,7 +334,8 @@ static void respond(struct sim_qp *qp, const struct mroce_desc *d)
 	struct mroce_post post = { .opcode = MROCE_OP_READ_RESP, .rsn = d->msn };
 	u32 slot = qp->resp_posted & qp->resp_mask;
 
-	if (qp->peer->load.bad && qp->peer->load.bad_msn == d->msn && qp->peer->load.bad_nack == MROCE_N_OPERATION) {
+	if (qp->peer->load.bad && qp->peer->load.bad_msn == d->msn &&
+	    qp->peer->load.bad_nack == MROCE_N_OPERATION) {
 		post.opcode = MROCE_OP_ERROR_RESP;
 		post.imm = MROCE_N_OPERATION;
 		mroce_rxs_refuse(&qp->rreq, d->msn + 1, MROCE_N_OPERATION);
@@ -368,7 +377,8 @@ void sim_qp_cursor(struct sim_qp *qp, struct mroce_rxs *rxs)
 		}
 		if (mroce_opinfo[m.opcode].response) {
 			SIM_CHECK(s, mroce_txs_responded(&qp->req, m.rsn, MROCE_N_NONE, s->now),
-				  "queue pair %u: a response to %u that is not awaited", qp->index, m.rsn);
+				  "queue pair %u: a response to %u that is not awaited", qp->index,
+				  m.rsn);
 			continue;
 		}
 		qp->received++;
@@ -443,7 +453,8 @@ static void detach_later(struct sim *s, void *arg)
 
 	if (qp->detached)
 		return;
-	if (qp->rreq.copiers || qp->rresp.copiers || qp->req.busy || qp->resp.busy || qp->rreq.running || qp->rresp.running) {
+	if (qp->rreq.copiers || qp->rresp.copiers || qp->req.busy || qp->resp.busy ||
+	    qp->rreq.running || qp->rresp.running) {
 		sim_at(s, s->now + 5000, detach_later, qp);
 		return;
 	}
@@ -486,8 +497,10 @@ void sim_qp_detach(struct sim_qp *qp)
 	if (qp->detached || !qp->txh)
 		return;
 	qp->detached = true;
-	SIM_CHECK(s, !qp->rreq.copiers && !qp->rresp.copiers, "queue pair %u: copiers are left", qp->index);
-	SIM_CHECK(s, !qp->req.busy && !qp->resp.busy, "queue pair %u: transmissions are being built", qp->index);
+	SIM_CHECK(s, !qp->rreq.copiers && !qp->rresp.copiers, "queue pair %u: copiers are left",
+		  qp->index);
+	SIM_CHECK(s, !qp->req.busy && !qp->resp.busy,
+		  "queue pair %u: transmissions are being built", qp->index);
 	if (qp->rts)
 		mroce_txs_detach(&qp->req);
 	mroce_txs_detach(&qp->resp);

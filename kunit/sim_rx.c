@@ -6,7 +6,17 @@
  */
 #include "sim.h"
 
-enum step { STEP_ARRIVE, STEP_CLAIM, STEP_COPIED, STEP_HOLD, STEP_COPIED_ONE, STEP_LAND, STEP_LANDED, STEP_FINISH, STEP_CURSOR };
+enum step {
+	STEP_ARRIVE,
+	STEP_CLAIM,
+	STEP_COPIED,
+	STEP_HOLD,
+	STEP_COPIED_ONE,
+	STEP_LAND,
+	STEP_LANDED,
+	STEP_FINISH,
+	STEP_CURSOR
+};
 
 struct sim_op {
 	struct mroce_rxop op;
@@ -85,7 +95,9 @@ static void op_end(struct sim_op *o)
 	next_on_cpu(cpu);
 }
 
-/* which space's stream; the response space of a queue pair whose peer never opens is attached here */
+/*
+ * which space's stream; the response space of a queue pair whose peer never opens is attached here
+ */
 static struct mroce_rxs *find_stream(struct sim_op *o)
 {
 	struct sim_qp *qp = sim_qp_by_stream(o->rxh->host, o->data.stream);
@@ -132,7 +144,8 @@ static void arrive(struct sim_op *o)
 	o->count = 1;
 	switch (b.type) {
 	case MROCE_T_DATA:
-		if (mroce_parse_data(o->pkt->hdr, o->pkt->len, o->pkt->payload, &o->data, &o->count)) {
+		if (mroce_parse_data(o->pkt->hdr, o->pkt->len, o->pkt->payload, &o->data,
+				     &o->count)) {
 			sim_fail(s, "a data packet does not parse");
 			op_end(o);
 			return;
@@ -152,9 +165,10 @@ static void arrive(struct sim_op *o)
 		o->data.stamp = c.stamp;
 		o->data.flags = c.flags;
 	}
-	reason = mroce_rx_arrive(&o->rxh->rx, &o->data, o->count, o->pkt->payload, o->pkt->ce, s->now, &o->op);
+	reason = mroce_rx_arrive(&o->rxh->rx, &o->data, o->count, o->pkt->payload, o->pkt->ce,
+				 s->now, &o->op);
 	if (reason != MROCE_REASON_NONE) {
-		sim_acks(o->rxh);	/* an unknown epoch is answered */
+		sim_acks(o->rxh); /* an unknown epoch is answered */
 		op_end(o);
 		return;
 	}
@@ -206,12 +220,13 @@ static void claim(struct sim_op *o)
 	    qp->peer->load.bad_nack != MROCE_N_OPERATION) {
 		mroce_rxs_unclaim(o->rxs, &o->op, o->op.claimed, qp->peer->load.bad_nack, 1);
 		if (qp->peer->load.bad_nack < MROCE_N_ACCESS)
-			qp->peer->load.bad = false;	/* it passes */
+			qp->peer->load.bad = false; /* it passes */
 		s->stats.refused++;
 		then(o, STEP_FINISH, 0);
 		return;
 	}
-	if (!o->rxs->response && load->srq && mroce_opinfo[o->data.opcode].receive && mroce_seq_diff(qp->rq_posted, o->data.rsn) <= 0) {
+	if (!o->rxs->response && load->srq && mroce_opinfo[o->data.opcode].receive &&
+	    mroce_seq_diff(qp->rq_posted, o->data.rsn) <= 0) {
 		mroce_rxs_unclaim(o->rxs, &o->op, o->op.claimed, MROCE_N_RNR, load->rnr_timer);
 		s->stats.refused++;
 		then(o, STEP_FINISH, 0);
@@ -219,7 +234,8 @@ static void claim(struct sim_op *o)
 	}
 	o->copy = o->op.claimed;
 	o->hold = 0;
-	if (!o->op.inorder && !load->relaxed && (o->data.opcode == MROCE_OP_WRITE || o->data.opcode == MROCE_OP_WRITE_IMM)) {
+	if (!o->op.inorder && !load->relaxed &&
+	    (o->data.opcode == MROCE_OP_WRITE || o->data.opcode == MROCE_OP_WRITE_IMM)) {
 		if (o->data.flags & MROCE_F_ORDERED)
 			o->hold = o->copy;
 		else if (o->data.flags & MROCE_F_LAST)
@@ -258,7 +274,8 @@ static void hold(struct sim_op *o)
 	i = __ffs64(o->hold);
 	o->hold &= o->hold - 1;
 	/* past the limit what is at the lowest hole is still taken (hold() says false for it) */
-	if (s->cfg.hold_limit && o->rxh->host->held >= s->cfg.hold_limit && o->data.spn + i != o->rxs->base) {
+	if (s->cfg.hold_limit && o->rxh->host->held >= s->cfg.hold_limit &&
+	    o->data.spn + i != o->rxs->base) {
 		mroce_rxs_unclaim(o->rxs, &o->op, BIT_ULL(i), MROCE_N_HOLD, 0);
 		s->stats.refused++;
 		then(o, STEP_HOLD, 0);
@@ -322,7 +339,8 @@ static void finish(struct sim_op *o)
 	for (i = 0; t && i < o->count; i++) {
 		log = t->log[o->data.base.path];
 		log = log ? &log[(o->data.base.number + i) % SIM_LOG] : NULL;
-		if (log && log->number == o->data.base.number + i && log->epoch == o->data.base.epoch)
+		if (log && log->number == o->data.base.number + i &&
+		    log->epoch == o->data.base.epoch)
 			log->arrived = true;
 	}
 	mroce_rx_finish(&o->rxh->rx, o->rxs, &o->op);
@@ -386,13 +404,16 @@ static bool joined(struct sim *s, struct sim_cpu *cpu, struct sim_packet *p)
 	last = list_last_entry(&cpu->backlog, struct sim_packet, node);
 	if (last->from != p->from || last->ce != p->ce || last->len != p->len || last->refs != 1)
 		return false;
-	if (mroce_parse_data(last->hdr, last->len, last->payload, &a, &n) || mroce_parse_data(p->hdr, p->len, p->payload, &b, &m) || m != 1)
+	if (mroce_parse_data(last->hdr, last->len, last->payload, &a, &n) ||
+	    mroce_parse_data(p->hdr, p->len, p->payload, &b, &m) || m != 1)
 		return false;
 	if (!mroce_joins_data(last->hdr, n, p->hdr) || last->payload + p->payload > 65000)
 		return false;
-	SIM_CHECK(s, last->key == p->key && last->off + last->payload == p->off, "packets join that do not follow each other");
+	SIM_CHECK(s, last->key == p->key && last->off + last->payload == p->off,
+		  "packets join that do not follow each other");
 	/* the train's last packet is now this one */
-	((struct mroce_wire_data *)last->hdr)->flags |= ((struct mroce_wire_data *)p->hdr)->flags & (MROCE_F_LAST | MROCE_F_ACKREQ);
+	((struct mroce_wire_data *)last->hdr)->flags |=
+		((struct mroce_wire_data *)p->hdr)->flags & (MROCE_F_LAST | MROCE_F_ACKREQ);
 	last->payload += p->payload;
 	s->stats.merged++;
 	sim_packet_put(s, p);

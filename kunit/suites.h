@@ -7,8 +7,8 @@
 
 #include <kunit/test.h>
 
-#ifndef KUNIT_EXPECT_MEMEQ	/* before 6.3 */
-#define KUNIT_EXPECT_MEMEQ(test, l, r, n)	KUNIT_EXPECT_TRUE(test, !memcmp(l, r, n))
+#ifndef KUNIT_EXPECT_MEMEQ /* before 6.3 */
+#define KUNIT_EXPECT_MEMEQ(test, l, r, n) KUNIT_EXPECT_TRUE(test, !memcmp(l, r, n))
 #endif
 
 extern struct kunit_suite mroce_packet_suite, mroce_malformed_suite;

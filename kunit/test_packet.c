@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wire form and host form of every packet, cutting and joining of trains, the opcode table, and what
- * parsers refuse: each field that can be wrong by itself, and any bytes at all.
+ * Wire form and host form of every packet, cutting and joining of trains, the opcode table, and
+ * what parsers refuse: each field that can be wrong by itself, and any bytes at all.
  */
 #include <kunit/test.h>
 #include "suites.h"
 #include "../drivers/mroce/transport/packet.h"
+
+#define WIRE_DATA sizeof(struct mroce_wire_data)
+#define WIRE_CONTROL sizeof(struct mroce_wire_control)
 
 static u64 state;
 
@@ -31,7 +34,10 @@ static int init(struct kunit *test)
 	return 0;
 }
 
-/* a Write of @count packets from @index on, of a message of @packets packets whose last one has @tail bytes */
+/*
+ * a Write of @count packets from @index on, of a message of @packets packets whose last one has
+ * @tail bytes
+ */
 static struct mroce_data write_train(u32 index, u32 count, u32 packets, u32 tail, u32 *payload)
 {
 	struct mroce_data d;
@@ -58,8 +64,9 @@ static struct mroce_data write_train(u32 index, u32 count, u32 packets, u32 tail
 static void opcodes(struct kunit *test)
 {
 	static const u8 valid[] = {
-		MROCE_OP_SEND, MROCE_OP_SEND_IMM, MROCE_OP_SEND_INV, MROCE_OP_WRITE, MROCE_OP_WRITE_IMM, MROCE_OP_READ,
-		MROCE_OP_CMP_SWAP, MROCE_OP_FETCH_ADD, MROCE_OP_READ_RESP, MROCE_OP_ATOMIC_RESP, MROCE_OP_ERROR_RESP,
+		MROCE_OP_SEND,	    MROCE_OP_SEND_IMM,	  MROCE_OP_SEND_INV,   MROCE_OP_WRITE,
+		MROCE_OP_WRITE_IMM, MROCE_OP_READ,	  MROCE_OP_CMP_SWAP,   MROCE_OP_FETCH_ADD,
+		MROCE_OP_READ_RESP, MROCE_OP_ATOMIC_RESP, MROCE_OP_ERROR_RESP,
 	};
 	u32 i, n = 0;
 
@@ -72,7 +79,9 @@ static void opcodes(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, o->valid);
 		KUNIT_EXPECT_NOT_NULL(test, o->name);
 		KUNIT_EXPECT_EQ(test, (bool)o->response, valid[i] >= MROCE_OP_READ_RESP);
-		/* a payload goes to one place only, and what has a fixed form has no other payload */
+		/*
+		 * a payload goes to one place only, and what has a fixed form has no other payload
+		 */
 		KUNIT_EXPECT_FALSE(test, o->place && o->rdma);
 		KUNIT_EXPECT_FALSE(test, o->fixed && o->payload);
 		KUNIT_EXPECT_FALSE(test, o->imm && o->inv);
@@ -118,17 +127,34 @@ static void sequence_numbers(struct kunit *test)
 static void layout(struct kunit *test)
 {
 	struct mroce_data d = {
-		.base = { .id = 0x0102030405060708ULL, .number = 0x11121314, .path = 0x21, .epoch = 0x22 },
-		.addr = 0x3132333435363738ULL, .stream = 0x41424344, .spn = 0x51525354, .msn = 0x61626364, .rsn = 0x71727374,
-		.offset = 0x01020304, .length = 0x11223344, .rkey = 0xa1a2a3a4, .imm = 0xb1b2b3b4, .stamp = 0xc1c2c3c4,
-		.backlog = 0xd1d2d3d4, .floor = 0xe1e2e3e4, .crc = 0xf1f2f3f4, .psize = 0x1020, .opcode = 4, .flags = 3,
+		.base = { .id = 0x0102030405060708ULL,
+			  .number = 0x11121314,
+			  .path = 0x21,
+			  .epoch = 0x22 },
+		.addr = 0x3132333435363738ULL,
+		.stream = 0x41424344,
+		.spn = 0x51525354,
+		.msn = 0x61626364,
+		.rsn = 0x71727374,
+		.offset = 0x01020304,
+		.length = 0x11223344,
+		.rkey = 0xa1a2a3a4,
+		.imm = 0xb1b2b3b4,
+		.stamp = 0xc1c2c3c4,
+		.backlog = 0xd1d2d3d4,
+		.floor = 0xe1e2e3e4,
+		.crc = 0xf1f2f3f4,
+		.psize = 0x1020,
+		.opcode = 4,
+		.flags = 3,
 	};
 	static const u8 wire[72] = {
-		1, 6, 0x21, 0x22, 0x11, 0x12, 0x13, 0x14, 1, 2, 3, 4, 5, 6, 7, 8,
-		0x41, 0x42, 0x43, 0x44, 0x51, 0x52, 0x53, 0x54, 0x61, 0x62, 0x63, 0x64, 0x71, 0x72, 0x73, 0x74,
-		1, 2, 3, 4, 0x11, 0x22, 0x33, 0x44, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,
-		0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4, 4, 3, 0x10, 0x20, 0xc1, 0xc2, 0xc3, 0xc4,
-		0xd1, 0xd2, 0xd3, 0xd4, 0xe1, 0xe2, 0xe3, 0xe4,
+		1,    6,    0x21, 0x22, 0x11, 0x12, 0x13, 0x14, 1,    2,    3,	  4,
+		5,    6,    7,	  8,	0x41, 0x42, 0x43, 0x44, 0x51, 0x52, 0x53, 0x54,
+		0x61, 0x62, 0x63, 0x64, 0x71, 0x72, 0x73, 0x74, 1,    2,    3,	  4,
+		0x11, 0x22, 0x33, 0x44, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,
+		0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4, 4,    3,    0x10, 0x20,
+		0xc1, 0xc2, 0xc3, 0xc4, 0xd1, 0xd2, 0xd3, 0xd4, 0xe1, 0xe2, 0xe3, 0xe4,
 	};
 	u8 buf[MROCE_HEADER_MAX];
 
@@ -152,14 +178,15 @@ static void data_round_trip(struct kunit *test)
 
 	for (i = 0; i < 200; i++) {
 		u32 packets = 1 + next_random() % 100, index = next_random() % packets;
-		u32 n = 1 + next_random() % min(packets - index, 64U), tail = 1 + next_random() % 1000;
+		u32 n = 1 + next_random() % min(packets - index, 64U),
+		    tail = 1 + next_random() % 1000;
 
 		d = write_train(index, n, packets, tail, &payload);
-		KUNIT_ASSERT_EQ(test, mroce_build_data(buf, &d), sizeof(struct mroce_wire_data));
-		KUNIT_ASSERT_EQ(test, mroce_parse_data(buf, sizeof(struct mroce_wire_data), payload, &e, &count), 0);
+		KUNIT_ASSERT_EQ(test, mroce_build_data(buf, &d), WIRE_DATA);
+		KUNIT_ASSERT_EQ(test, mroce_parse_data(buf, WIRE_DATA, payload, &e, &count), 0);
 		KUNIT_EXPECT_EQ(test, count, n);
 		mroce_build_data(again, &e);
-		KUNIT_ASSERT_TRUE(test, !memcmp(buf, again, sizeof(struct mroce_wire_data)));
+		KUNIT_ASSERT_TRUE(test, !memcmp(buf, again, WIRE_DATA));
 		KUNIT_EXPECT_EQ(test, e.addr, d.addr);
 		KUNIT_EXPECT_EQ(test, e.spn, d.spn);
 		KUNIT_EXPECT_EQ(test, e.backlog, d.backlog);
@@ -185,7 +212,9 @@ static void ack_round_trip(struct kunit *test)
 			a->record[k].reason = 1 + k % (MROCE_N_MAX - 1);
 		}
 		len = mroce_build_ack(buf, a);
-		KUNIT_ASSERT_EQ(test, len, sizeof(struct mroce_wire_ack) + i * sizeof(struct mroce_wire_record));
+		KUNIT_ASSERT_EQ(test, len,
+				sizeof(struct mroce_wire_ack) +
+					i * sizeof(struct mroce_wire_record));
 		memset(b, 0xee, sizeof(*b));
 		KUNIT_ASSERT_EQ(test, mroce_parse_ack(buf, len, b), 0);
 		KUNIT_EXPECT_EQ(test, b->share, a->share);
@@ -213,7 +242,7 @@ static void other_round_trips(struct kunit *test)
 		randomise(&c, sizeof(c));
 		c.op = MROCE_C_CLOSE + i % 3;
 		mroce_build_control(buf, &c);
-		KUNIT_ASSERT_EQ(test, mroce_parse_control(buf, sizeof(struct mroce_wire_control), &c2), 0);
+		KUNIT_ASSERT_EQ(test, mroce_parse_control(buf, WIRE_CONTROL, &c2), 0);
 		mroce_build_control(again, &c2);
 		KUNIT_EXPECT_MEMEQ(test, buf, again, sizeof(struct mroce_wire_control));
 		KUNIT_EXPECT_EQ(test, c2.value, c.value);
@@ -227,7 +256,8 @@ static void other_round_trips(struct kunit *test)
 		o.log_messages %= 18;
 		o.status %= 3;
 		mroce_build_open(buf, &o);
-		KUNIT_ASSERT_EQ(test, mroce_parse_open(buf, sizeof(struct mroce_wire_open), &o2), 0);
+		KUNIT_ASSERT_EQ(test, mroce_parse_open(buf, sizeof(struct mroce_wire_open), &o2),
+				0);
 		mroce_build_open(again, &o2);
 		KUNIT_EXPECT_MEMEQ(test, buf, again, sizeof(struct mroce_wire_open));
 		KUNIT_EXPECT_EQ(test, o2.credit, o.credit);
@@ -237,7 +267,8 @@ static void other_round_trips(struct kunit *test)
 		randomise(&r, sizeof(r));
 		r.type = MROCE_T_DATA;
 		mroce_build_reset(buf, &r);
-		KUNIT_ASSERT_EQ(test, mroce_parse_reset(buf, sizeof(struct mroce_wire_reset), &r2), 0);
+		KUNIT_ASSERT_EQ(test, mroce_parse_reset(buf, sizeof(struct mroce_wire_reset), &r2),
+				0);
 		KUNIT_EXPECT_EQ(test, r2.instance, r.instance);
 		KUNIT_EXPECT_EQ(test, r2.base.number, r.base.number);
 
@@ -268,7 +299,8 @@ static void hello_round_trip(struct kunit *test)
 		h->npaths = i;
 		h->nplanes = i;
 		KUNIT_ASSERT_EQ(test, mroce_build_hello(buf, h), sizeof(struct mroce_wire_hello));
-		KUNIT_ASSERT_EQ(test, mroce_parse_hello(buf, sizeof(struct mroce_wire_hello), g), 0);
+		KUNIT_ASSERT_EQ(test, mroce_parse_hello(buf, sizeof(struct mroce_wire_hello), g),
+				0);
 		mroce_build_hello(again, g);
 		KUNIT_EXPECT_MEMEQ(test, buf, again, sizeof(struct mroce_wire_hello));
 		KUNIT_EXPECT_EQ(test, g->nonce, h->nonce);
@@ -283,7 +315,10 @@ static void hello_round_trip(struct kunit *test)
 
 /* ---- trains ---- */
 
-/* Cutting gives single packets, each right by itself; joining them again gives the train, and nothing else joins. */
+/*
+ * Cutting gives single packets, each right by itself; joining them again gives the train, and
+ * nothing else joins.
+ */
 static void cut_and_join(struct kunit *test)
 {
 	u8 train[MROCE_HEADER_MAX], packet[MROCE_HEADER_MAX], joined[MROCE_HEADER_MAX];
@@ -292,24 +327,31 @@ static void cut_and_join(struct kunit *test)
 
 	for (round = 0; round < 60; round++) {
 		u32 packets = 2 + next_random() % 80, index = next_random() % (packets - 1);
-		u32 n = 2 + next_random() % min(packets - index - 1, 63U), tail = 1 + next_random() % 1000;
+		u32 n = 2 + next_random() % min(packets - index - 1, 63U),
+		    tail = 1 + next_random() % 1000;
 
 		d = write_train(index, n, packets, tail, &payload);
-		if (round < 3)	/* numbers wrap in the middle */
-			d.spn = d.base.number = -round - 1;
+		if (round < 3) { /* numbers wrap in the middle */
+			d.base.number = -round - 1;
+			d.spn = d.base.number;
+		}
 		mroce_build_data(train, &d);
 		for (i = 0; i < n; i++) {
 			memcpy(packet, train, sizeof(packet));
 			mroce_cut_data(packet, i, n);
 			bytes = min(payload - i * 1000, 1000U);
-			KUNIT_ASSERT_EQ(test, mroce_parse_data(packet, sizeof(struct mroce_wire_data), bytes, &e, &count), 0);
+			KUNIT_ASSERT_EQ(test,
+					mroce_parse_data(packet, WIRE_DATA,
+							 bytes, &e, &count),
+					0);
 			KUNIT_ASSERT_EQ(test, count, 1);
 			KUNIT_EXPECT_EQ(test, e.base.number, d.base.number + i);
 			KUNIT_EXPECT_EQ(test, e.spn, d.spn + i);
 			KUNIT_EXPECT_EQ(test, e.offset, d.offset + i * 1000);
 			KUNIT_EXPECT_EQ(test, e.addr, d.addr + i * 1000);
 			KUNIT_EXPECT_EQ(test, !!(e.flags & MROCE_F_FIRST), i == 0 && index == 0);
-			KUNIT_EXPECT_EQ(test, !!(e.flags & MROCE_F_LAST), i == n - 1 && index + n == packets);
+			KUNIT_EXPECT_EQ(test, !!(e.flags & MROCE_F_LAST),
+					i == n - 1 && index + n == packets);
 			KUNIT_EXPECT_EQ(test, !!(e.flags & MROCE_F_ACKREQ), i == n - 1);
 			KUNIT_EXPECT_TRUE(test, e.flags & MROCE_F_ORDERED);
 			if (!i) {
@@ -320,17 +362,21 @@ static void cut_and_join(struct kunit *test)
 			KUNIT_EXPECT_FALSE(test, mroce_joins_data(joined, i + 1, packet));
 			/* every byte counts, but for the flags that only a last packet has */
 			{
-				u32 at = next_random() % sizeof(struct mroce_wire_data);
+				u32 at = next_random() % WIRE_DATA;
 				u8 bit = 1 << next_random() % 8;
 
 				packet[at] ^= bit;
-				if (at != offsetof(struct mroce_wire_data, flags) || bit & ~(MROCE_F_LAST | MROCE_F_ACKREQ))
-					KUNIT_EXPECT_FALSE(test, mroce_joins_data(joined, i, packet));
+				if (at != offsetof(struct mroce_wire_data, flags) ||
+				    bit & ~(MROCE_F_LAST | MROCE_F_ACKREQ))
+					KUNIT_EXPECT_FALSE(test,
+							   mroce_joins_data(joined, i, packet));
 				packet[at] ^= bit;
 			}
-			((struct mroce_wire_data *)joined)->flags |= ((struct mroce_wire_data *)packet)->flags & (MROCE_F_LAST | MROCE_F_ACKREQ);
+			((struct mroce_wire_data *)joined)->flags |=
+				((struct mroce_wire_data *)packet)->flags &
+				(MROCE_F_LAST | MROCE_F_ACKREQ);
 		}
-		KUNIT_EXPECT_MEMEQ(test, joined, train, sizeof(struct mroce_wire_data));
+		KUNIT_EXPECT_MEMEQ(test, joined, train, WIRE_DATA);
 		/* nothing follows a last packet, nor one that asks for an ACK */
 		mroce_cut_data(packet, 1, 2);
 		KUNIT_EXPECT_FALSE(test, mroce_joins_data(joined, n, packet));
@@ -379,25 +425,19 @@ static void cut_a_send(struct kunit *test)
 	d.addr = 77;
 	mroce_build_data(train, &d);
 	mroce_cut_data(train, 2, 4);
-	KUNIT_ASSERT_EQ(test, mroce_parse_data(train, sizeof(struct mroce_wire_data), 1000, &e, &count), 0);
+	KUNIT_ASSERT_EQ(test, mroce_parse_data(train, WIRE_DATA, 1000, &e, &count), 0);
 	KUNIT_EXPECT_EQ(test, e.addr, 77);
 	KUNIT_EXPECT_EQ(test, e.offset, 2000);
 	KUNIT_EXPECT_EQ(test, e.rsn, d.rsn);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(opcodes),
-	KUNIT_CASE(packets_of_a_message),
-	KUNIT_CASE(sequence_numbers),
-	KUNIT_CASE(layout),
-	KUNIT_CASE(data_round_trip),
-	KUNIT_CASE(ack_round_trip),
-	KUNIT_CASE(other_round_trips),
-	KUNIT_CASE(hello_round_trip),
-	KUNIT_CASE(cut_and_join),
-	KUNIT_CASE(joins_have_limits),
-	KUNIT_CASE(cut_a_send),
-	{}
+	KUNIT_CASE(opcodes),	       KUNIT_CASE(packets_of_a_message),
+	KUNIT_CASE(sequence_numbers),  KUNIT_CASE(layout),
+	KUNIT_CASE(data_round_trip),   KUNIT_CASE(ack_round_trip),
+	KUNIT_CASE(other_round_trips), KUNIT_CASE(hello_round_trip),
+	KUNIT_CASE(cut_and_join),      KUNIT_CASE(joins_have_limits),
+	KUNIT_CASE(cut_a_send),	       {}
 };
 
 struct kunit_suite mroce_packet_suite = {

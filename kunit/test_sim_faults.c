@@ -1,23 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What goes wrong over the simulated network, and how it must end: refusals, a peer that is silent or goes
- * away, failing paths, memory that runs out.
+ * What goes wrong over the simulated network, and how it must end: refusals, a peer that is silent
+ * or goes away, failing paths, memory that runs out.
  */
 #include <kunit/test.h>
 #include "suites.h"
 #include "scenario.h"
 
-#define MSEC	1000000ULL
-#define SEC	1000000000ULL
+#define MSEC 1000000ULL
+#define SEC  1000000000ULL
 
 static const struct sim_cfg net = {
-	.seed = 11, .rate = 125000000, .delay = 50000, .copy = 100, .step = 400, .payload = 4096, .train = 61440, .npaths = 4, .cpus = 2,
+	.seed = 11,
+	.rate = 125000000,
+	.delay = 50000,
+	.copy = 100,
+	.step = 400,
+	.payload = 4096,
+	.train = 61440,
+	.npaths = 4,
+	.cpus = 2,
 	.late = 300000,
 };
 
 static const struct sim_load mix = {
-	.count = 200, .ops = SIM_ALL, .len_max = 20000, .depth = 16, .mixed = true, .timeout = SEC, .rnr_retry = 7, .buffers = 32,
-	.buffer_len = 20000, .repost = 1000, .reads = 8,
+	.count = 200,
+	.ops = SIM_ALL,
+	.len_max = 20000,
+	.depth = 16,
+	.mixed = true,
+	.timeout = SEC,
+	.rnr_retry = 7,
+	.buffers = 32,
+	.buffer_len = 20000,
+	.repost = 1000,
+	.reads = 8,
 };
 
 struct fault {
@@ -27,12 +44,9 @@ struct fault {
 };
 
 static const struct fault faults[] = {
-	{ "RNR", MROCE_N_RNR, false },
-	{ "MEMORY", MROCE_N_MEMORY, false },
-	{ "FAULT", MROCE_N_FAULT, false },
-	{ "NOT_READY", MROCE_N_NOT_READY, false },
-	{ "ACCESS", MROCE_N_ACCESS, true },
-	{ "LENGTH", MROCE_N_LENGTH, true },
+	{ "RNR", MROCE_N_RNR, false },	    { "MEMORY", MROCE_N_MEMORY, false },
+	{ "FAULT", MROCE_N_FAULT, false },  { "NOT_READY", MROCE_N_NOT_READY, false },
+	{ "ACCESS", MROCE_N_ACCESS, true }, { "LENGTH", MROCE_N_LENGTH, true },
 };
 
 static void describe(const struct fault *f, char *desc)
@@ -42,7 +56,10 @@ static void describe(const struct fault *f, char *desc)
 
 KUNIT_ARRAY_PARAM(faults, faults, describe);
 
-/* One message is refused: for a while, or for ever. All before it completes, and after a fatal refusal nothing. */
+/*
+ * One message is refused: for a while, or for ever. All before it completes, and after a fatal
+ * refusal nothing.
+ */
 static void refused(struct kunit *test)
 {
 	const struct fault *f = test->param_value;
@@ -124,6 +141,8 @@ static void rnr_exhausted(struct kunit *test)
 	}
 }
 
+typedef bool (*filter_fn)(struct sim *s, struct sim_packet *p, const struct mroce_base *b);
+
 static bool drop_all(struct sim *s, struct sim_packet *p, const struct mroce_base *b)
 {
 	return true;
@@ -142,9 +161,7 @@ static bool drop_open_reply(struct sim *s, struct sim_packet *p, const struct mr
 /* A peer that does not answer, at any stage: the deadline ends it, neither early nor late. */
 static void silent_peer(struct kunit *test)
 {
-	static bool (*const filters[])(struct sim *s, struct sim_packet *p, const struct mroce_base *b) = {
-		drop_all, drop_data, drop_open_reply,
-	};
+	static const filter_fn filters[] = { drop_all, drop_data, drop_open_reply };
 	struct sim_load a = mix, b = mix;
 	struct sim_qp *qp;
 	struct sim *s;
@@ -211,10 +228,14 @@ static void silence_without_deadline(struct kunit *test)
 
 static bool drop_bad_paths(struct sim *s, struct sim_packet *p, const struct mroce_base *b)
 {
-	return b->type != MROCE_T_HELLO && b->type != MROCE_T_HELLO_ACK && *(u64 *)s->filter_arg & BIT_ULL(b->path);
+	return b->type != MROCE_T_HELLO && b->type != MROCE_T_HELLO_ACK &&
+	       *(u64 *)s->filter_arg & BIT_ULL(b->path);
 }
 
-/* Paths that fail: traffic leaves them by itself within milliseconds, and comes back when they heal. */
+/*
+ * Paths that fail: traffic leaves them by itself within milliseconds, and comes back when they
+ * heal.
+ */
 static void failing_paths(struct kunit *test)
 {
 	struct sim_load a = mix, b = mix;
@@ -279,7 +300,10 @@ static void loss_fails_no_path(struct kunit *test)
 	scenario_end(test, s);
 }
 
-/* The receiver destroys its queue pair upon the last message: the sender still completes all (tombstones, rule 4). */
+/*
+ * The receiver destroys its queue pair upon the last message: the sender still completes all
+ * (tombstones, rule 4).
+ */
 static void closed_upon_the_last_message(struct kunit *test)
 {
 	struct sim_cfg cfg = net;
@@ -303,12 +327,16 @@ static void closed_upon_the_last_message(struct kunit *test)
 		if (!sim_run_all(s, s->now + 20 * SEC))
 			scenario_stuck(test, s);
 		if (qp->completed != 40)
-			KUNIT_FAIL(test, "seed %llu: %u of 40 completed, nack %u", (unsigned long long)seed, qp->completed, qp->fail_nack);
+			KUNIT_FAIL(test, "seed %llu: %u of 40 completed, nack %u",
+				   (unsigned long long)seed, qp->completed, qp->fail_nack);
 		scenario_end(test, s);
 	}
 }
 
-/* It destroys it with messages on their way: the sender fails soon, and nothing of the old stream touches memory. */
+/*
+ * It destroys it with messages on their way: the sender fails soon, and nothing of the old stream
+ * touches memory.
+ */
 static void closed_amidst_messages(struct kunit *test)
 {
 	struct sim_cfg cfg = net;
@@ -408,22 +436,20 @@ static void hard_handshake(struct kunit *test)
 	}
 }
 
-static struct kunit_case cases[] = {
-	KUNIT_CASE_PARAM(refused, faults_gen_params),
-	KUNIT_CASE(refused_at_cursor),
-	KUNIT_CASE(rnr_exhausted),
-	KUNIT_CASE(silent_peer),
-	KUNIT_CASE(peer_falls_silent),
-	KUNIT_CASE(silence_without_deadline),
-	KUNIT_CASE(failing_paths),
-	KUNIT_CASE(loss_fails_no_path),
-	KUNIT_CASE(closed_upon_the_last_message),
-	KUNIT_CASE(closed_amidst_messages),
-	KUNIT_CASE(memory_runs_out),
-	KUNIT_CASE(very_late_originals),
-	KUNIT_CASE(hard_handshake),
-	{}
-};
+static struct kunit_case cases[] = { KUNIT_CASE_PARAM(refused, faults_gen_params),
+				     KUNIT_CASE(refused_at_cursor),
+				     KUNIT_CASE(rnr_exhausted),
+				     KUNIT_CASE(silent_peer),
+				     KUNIT_CASE(peer_falls_silent),
+				     KUNIT_CASE(silence_without_deadline),
+				     KUNIT_CASE(failing_paths),
+				     KUNIT_CASE(loss_fails_no_path),
+				     KUNIT_CASE(closed_upon_the_last_message),
+				     KUNIT_CASE(closed_amidst_messages),
+				     KUNIT_CASE(memory_runs_out),
+				     KUNIT_CASE(very_late_originals),
+				     KUNIT_CASE(hard_handshake),
+				     {} };
 
 struct kunit_suite mroce_sim_faults_suite = {
 	.name = "mroce_sim_faults",

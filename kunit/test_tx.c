@@ -116,7 +116,11 @@ static void agreement(struct kunit *test)
 static struct mroce_reset reset_of(struct tx_env *env, u8 path, u32 number)
 {
 	return (struct mroce_reset){
-		.base = { .type = MROCE_T_RESET, .id = env->tx.peer_id, .path = path, .number = number }, .type = MROCE_T_DATA,
+		.base = { .type = MROCE_T_RESET,
+			  .id = env->tx.peer_id,
+			  .path = path,
+			  .number = number },
+		.type = MROCE_T_DATA,
 	};
 }
 
@@ -187,7 +191,10 @@ static void reset_was_a_lie(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tx_pick(env));
 }
 
-/* The same instance, another half: it was forgotten when idle. Paths start again, and what was on its way goes again. */
+/*
+ * The same instance, another half: it was forgotten when idle. Paths start again, and what was on
+ * its way goes again.
+ */
 static void receiving_half_was_forgotten(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -216,7 +223,11 @@ static void receiving_half_was_forgotten(struct kunit *test)
 static void open_is_repeated(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
-	struct mroce_open open = { .own_qpn = 1, .peer_qpn = 2, .psn = ENV_PSN, .stream = ENV_OWN(0) }, reply;
+	struct mroce_open open = { .own_qpn = 1,
+				   .peer_qpn = 2,
+				   .psn = ENV_PSN,
+				   .stream = ENV_OWN(0) },
+			  reply;
 	u32 opens = 0, numbers = 0;
 	u64 start;
 
@@ -241,7 +252,11 @@ static void open_is_repeated(struct kunit *test)
 	KUNIT_EXPECT_GE(test, opens, 12);
 	KUNIT_EXPECT_LE(test, opens, 40);
 	reply = env->x.open;
-	reply = (struct mroce_open){ .to = ENV_OWN(0), .stream = 99, .log_packets = 8, .log_messages = 6, .reads = 2,
+	reply = (struct mroce_open){ .to = ENV_OWN(0),
+				     .stream = 99,
+				     .log_packets = 8,
+				     .log_messages = 6,
+				     .reads = 2,
 				     .credit = MROCE_CREDIT_NONE };
 	reply.to++;
 	mroce_txs_open_reply(&env->req[0], &reply, env->now);
@@ -258,7 +273,9 @@ static void open_is_repeated(struct kunit *test)
 static void open_not_ready(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
-	struct mroce_open open = { .own_qpn = 1, .peer_qpn = 2, .psn = ENV_PSN, .stream = ENV_OWN(0) };
+	struct mroce_open open = {
+		.own_qpn = 1, .peer_qpn = 2, .psn = ENV_PSN, .stream = ENV_OWN(0)
+	};
 	struct mroce_open reply = { .to = ENV_OWN(0), .status = MROCE_OPEN_NOT_READY };
 	u64 start;
 
@@ -288,7 +305,9 @@ static void open_not_ready(struct kunit *test)
 static void open_refused(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
-	struct mroce_open open = { .own_qpn = 1, .peer_qpn = 2, .psn = ENV_PSN, .stream = ENV_OWN(0) };
+	struct mroce_open open = {
+		.own_qpn = 1, .peer_qpn = 2, .psn = ENV_PSN, .stream = ENV_OWN(0)
+	};
 	struct mroce_open reply = { .to = ENV_OWN(0), .status = MROCE_OPEN_REFUSED };
 
 	tx_open_half(test);
@@ -416,7 +435,10 @@ static void streams_take_turns(struct kunit *test)
 		for (i = 0; i < 4; i++)
 			tx_complete(env, i);
 	}
-	/* the stream of 100 bytes is bounded by its ring of messages and its window; the others are alike */
+	/*
+	 * the stream of 100 bytes is bounded by its ring of messages and its window; the others are
+	 * alike
+	 */
 	for (i = 2; i < 4; i++) {
 		KUNIT_EXPECT_GE(test, bytes[i] * 100, bytes[1] * 70);
 		KUNIT_EXPECT_LE(test, bytes[i] * 100, bytes[1] * 140);
@@ -439,7 +461,7 @@ static void responses_first(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, env->x.data.flags & MROCE_F_RESPONSE);
 	KUNIT_EXPECT_EQ(test, env->x.count, 3);
 	KUNIT_EXPECT_EQ(test, env->x.data.spn, 0);
-	KUNIT_EXPECT_EQ(test, env->x.data.addr, 0);	/* the source is nobody's business */
+	KUNIT_EXPECT_EQ(test, env->x.data.addr, 0); /* the source is nobody's business */
 	KUNIT_EXPECT_EQ(test, env->x.data.rkey, 0);
 	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
 	KUNIT_EXPECT_FALSE(test, env->x.txs->response);
@@ -466,7 +488,8 @@ static void paths_take_turns(struct kunit *test)
 	while (tx_pick_data(env))
 		;
 	for (i = 0; i < 4; i++)
-		KUNIT_EXPECT_LE(test, env->tx.path[i].inflight, env->tx.path[i].cwnd + 10 * (ENV_PSIZE + MROCE_OVERHEAD));
+		KUNIT_EXPECT_LE(test, env->tx.path[i].inflight,
+				env->tx.path[i].cwnd + 10 * (ENV_PSIZE + MROCE_OVERHEAD));
 }
 
 /* The last packet asks for an ACK when nothing follows it. */
@@ -492,7 +515,8 @@ static void backlog(struct kunit *test)
 	tx_post(env, 0, MROCE_OP_WRITE, 5000);
 	KUNIT_EXPECT_EQ(test, env->tx.backlog, 25000);
 	tx_pick_data(env);
-	KUNIT_EXPECT_EQ(test, env->x.data.backlog, 15);	/* KiB that remain behind this train, rounded up */
+	KUNIT_EXPECT_EQ(test, env->x.data.backlog,
+			15); /* KiB that remain behind this train, rounded up */
 	KUNIT_EXPECT_EQ(test, env->tx.backlog, 15000);
 	tx_pick_all(env);
 	KUNIT_EXPECT_EQ(test, env->tx.backlog, 0);
@@ -503,36 +527,35 @@ static void backlog(struct kunit *test)
 
 static void no_memory(struct kunit *test)
 {
-	struct mroce_tx tx;
+	struct mroce_tx *tx = kunit_kzalloc(test, sizeof(*tx), GFP_KERNEL);
 
+	KUNIT_ASSERT_NOT_NULL(test, tx);
 	sim_alloc_fail_after(0);
-	KUNIT_EXPECT_EQ(test, mroce_tx_init(&tx, 1, 16, 1000), -ENOMEM);
-	mroce_tx_free(&tx);
+	KUNIT_EXPECT_EQ(test, mroce_tx_init(tx, 1, 16, 1000), -ENOMEM);
+	mroce_tx_free(tx);
 }
 
-static struct kunit_case cases[] = {
-	KUNIT_CASE(hello_is_repeated),
-	KUNIT_CASE(hello_answers_that_are_not_ours),
-	KUNIT_CASE(hello_with_cookie),
-	KUNIT_CASE(hello_refused),
-	KUNIT_CASE(agreement),
-	KUNIT_CASE(reset_is_verified),
-	KUNIT_CASE(reset_was_a_lie),
-	KUNIT_CASE(receiving_half_was_forgotten),
-	KUNIT_CASE(open_is_repeated),
-	KUNIT_CASE(open_not_ready),
-	KUNIT_CASE(open_refused),
-	KUNIT_CASE(killed),
-	KUNIT_CASE(control_is_reliable),
-	KUNIT_CASE(control_is_bounded),
-	KUNIT_CASE(streams_take_turns),
-	KUNIT_CASE(responses_first),
-	KUNIT_CASE(paths_take_turns),
-	KUNIT_CASE(asks_when_dry),
-	KUNIT_CASE(backlog),
-	KUNIT_CASE(no_memory),
-	{}
-};
+static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
+				     KUNIT_CASE(hello_answers_that_are_not_ours),
+				     KUNIT_CASE(hello_with_cookie),
+				     KUNIT_CASE(hello_refused),
+				     KUNIT_CASE(agreement),
+				     KUNIT_CASE(reset_is_verified),
+				     KUNIT_CASE(reset_was_a_lie),
+				     KUNIT_CASE(receiving_half_was_forgotten),
+				     KUNIT_CASE(open_is_repeated),
+				     KUNIT_CASE(open_not_ready),
+				     KUNIT_CASE(open_refused),
+				     KUNIT_CASE(killed),
+				     KUNIT_CASE(control_is_reliable),
+				     KUNIT_CASE(control_is_bounded),
+				     KUNIT_CASE(streams_take_turns),
+				     KUNIT_CASE(responses_first),
+				     KUNIT_CASE(paths_take_turns),
+				     KUNIT_CASE(asks_when_dry),
+				     KUNIT_CASE(backlog),
+				     KUNIT_CASE(no_memory),
+				     {} };
 
 struct kunit_suite mroce_tx_suite = {
 	.name = "mroce_tx",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sending half and what is lost: gaps, each bit of the bitmap, numbers that wrap, acknowledgements
- * that are lost, late or false, the end of a burst, paths that fail.
+ * The sending half and what is lost: gaps, each bit of the bitmap, numbers that wrap,
+ * acknowledgements that are lost, late or false, the end of a burst, paths that fail.
  */
 #include "suites.h"
 #include "tx_env.h"
@@ -22,7 +22,7 @@ static u32 send_writes(struct kunit *test, u32 n)
 	struct tx_env *env = test->priv;
 	u32 first = env->tx.path[0].next;
 
-	env->tx.path[0].cwnd = 1 << 20;	/* the window is another test's matter */
+	env->tx.path[0].cwnd = 1 << 20; /* the window is another test's matter */
 	while (n--) {
 		KUNIT_ASSERT_NOT_NULL(test, tx_post(env, 0, MROCE_OP_WRITE, 100));
 		KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
@@ -30,7 +30,10 @@ static u32 send_writes(struct kunit *test, u32 n)
 	return first;
 }
 
-/* A gap is a loss, at once: the missing packet alone goes again, at once, on its path, under a fresh number. */
+/*
+ * A gap is a loss, at once: the missing packet alone goes again, at once, on its path, under a
+ * fresh number.
+ */
 static void gap_is_resent_at_once(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -308,7 +311,9 @@ static void false_acks(struct kunit *test)
 	tx_ack_nack(env, 0, MROCE_N_ACCESS, 0, ENV_PSN + 77, env->tx.path[1].next - 1);
 	tx_ack_nack(env, 0, MROCE_N_ACCESS, 0, ENV_PSN - 1, env->tx.path[1].next - 1);
 	tx_ack_nack(env, 0, MROCE_N_ACCESS, 0, ENV_PSN, env->tx.path[1].next + 5);
-	env->ack.record[env->ack.nrecords++] = (struct mroce_record_news){ .kind = MROCE_R_RELEASE, .stream = ENV_OWN(0), .spn = ENV_PSN + 77 };
+	env->ack.record[env->ack.nrecords++] = (struct mroce_record_news){ .kind = MROCE_R_RELEASE,
+									   .stream = ENV_OWN(0),
+									   .spn = ENV_PSN + 77 };
 	tx_ack(env);
 	KUNIT_EXPECT_FALSE(test, env->req[0].failed);
 	KUNIT_EXPECT_EQ(test, env->req[0].out, out);
@@ -340,7 +345,10 @@ static void round_trip(struct kunit *test)
 
 /* ---- the end of a burst ---- */
 
-/* The last packets are lost: nothing comes after them. The timeout probes, and sends the oldest again elsewhere. */
+/*
+ * The last packets are lost: nothing comes after them. The timeout probes, and sends the oldest
+ * again elsewhere.
+ */
 static void tail_loss(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -415,7 +423,10 @@ static void timeouts_double(struct kunit *test)
 	KUNIT_EXPECT_NE(test, env->tx.path[1].state, MROCE_PATH_FAILED);
 }
 
-/* One path is silent while the other delivers: it fails after three timeouts, is probed, and comes back. */
+/*
+ * One path is silent while the other delivers: it fails after three timeouts, is probed, and comes
+ * back.
+ */
 static void path_fails_and_heals(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -458,14 +469,17 @@ static void path_fails_and_heals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bad->state, MROCE_PATH_ACTIVE);
 	for (i = 0; i < 4; i++)
 		tx_post(env, 0, MROCE_OP_WRITE, 100);
-	for (i = 0; tx_pick_data(env); )
+	for (i = 0; tx_pick_data(env);)
 		i |= BIT(env->x.path);
 	KUNIT_EXPECT_EQ(test, i, 3);
 }
 
 /* ---- reordering ---- */
 
-/* A duplicate reported for what was declared lost raises the path's threshold: then a small gap is waited for. */
+/*
+ * A duplicate reported for what was declared lost raises the path's threshold: then a small gap is
+ * waited for.
+ */
 static void threshold(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -575,7 +589,7 @@ static void what_cuts_the_window(struct kunit *test)
 	p = &env->tx.path[0];
 	first = send_writes(test, 10);
 	p->cwnd = 60000;
-	p->round_end = p->next + 100;	/* this round trip does not end here */
+	p->round_end = p->next + 100; /* this round trip does not end here */
 	before = p->cwnd;
 	tx_ack_new(env, 0, first + 4);
 	tx_ack_miss(env, first + 2);
@@ -594,25 +608,23 @@ static void what_cuts_the_window(struct kunit *test)
 	KUNIT_EXPECT_LE(test, p->cwnd, max(before / 2, 2U * (ENV_PSIZE + MROCE_OVERHEAD)));
 }
 
-static struct kunit_case cases[] = {
-	KUNIT_CASE(gap_is_resent_at_once),
-	KUNIT_CASE(resent_on_the_path_that_lost_it),
-	KUNIT_CASE(lost_train),
-	KUNIT_CASE(each_bit),
-	KUNIT_CASE(numbers_wrap),
-	KUNIT_CASE(beyond_the_bitmap),
-	KUNIT_CASE(lost_acks),
-	KUNIT_CASE(false_acks),
-	KUNIT_CASE(round_trip),
-	KUNIT_CASE(tail_loss),
-	KUNIT_CASE(timeouts_double),
-	KUNIT_CASE(path_fails_and_heals),
-	KUNIT_CASE(threshold),
-	KUNIT_CASE(threshold_has_a_time_bound),
-	KUNIT_CASE(window_bounds_what_is_on_its_way),
-	KUNIT_CASE(what_cuts_the_window),
-	{}
-};
+static struct kunit_case cases[] = { KUNIT_CASE(gap_is_resent_at_once),
+				     KUNIT_CASE(resent_on_the_path_that_lost_it),
+				     KUNIT_CASE(lost_train),
+				     KUNIT_CASE(each_bit),
+				     KUNIT_CASE(numbers_wrap),
+				     KUNIT_CASE(beyond_the_bitmap),
+				     KUNIT_CASE(lost_acks),
+				     KUNIT_CASE(false_acks),
+				     KUNIT_CASE(round_trip),
+				     KUNIT_CASE(tail_loss),
+				     KUNIT_CASE(timeouts_double),
+				     KUNIT_CASE(path_fails_and_heals),
+				     KUNIT_CASE(threshold),
+				     KUNIT_CASE(threshold_has_a_time_bound),
+				     KUNIT_CASE(window_bounds_what_is_on_its_way),
+				     KUNIT_CASE(what_cuts_the_window),
+				     {} };
 
 struct kunit_suite mroce_tx_loss_suite = {
 	.name = "mroce_tx_loss",

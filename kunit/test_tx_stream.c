@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Streams of the sending half: order of completion, limits, refusals and the pauses that they mean, the
- * deadline, ordered Writes, responses, and the end.
+ * Streams of the sending half: order of completion, limits, refusals and the pauses that they mean,
+ * the deadline, ordered Writes, responses, and the end.
  */
 #include "suites.h"
 #include "tx_env.h"
@@ -17,7 +17,10 @@ static void acknowledge_all(struct tx_env *env)
 		}
 }
 
-/* An ACK of the transmission in env->x that carries @reason for its first packet, whose bits are clear. */
+/*
+ * An ACK of the transmission in env->x that carries @reason for its first packet, whose bits are
+ * clear.
+ */
 static void refuse(struct tx_env *env, u8 reason, u8 timer)
 {
 	u32 i, number = env->x.data.base.number;
@@ -34,7 +37,12 @@ static void refuse(struct tx_env *env, u8 reason, u8 timer)
 static void header_fields(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
-	struct mroce_post post = { .opcode = MROCE_OP_WRITE_IMM, .length = 2500, .addr = 0x7000, .rkey = 0x55, .imm = 0x66, .wr = 3,
+	struct mroce_post post = { .opcode = MROCE_OP_WRITE_IMM,
+				   .length = 2500,
+				   .addr = 0x7000,
+				   .rkey = 0x55,
+				   .imm = 0x66,
+				   .wr = 3,
 				   .flags = MROCE_F_SOLICITED };
 	struct mroce_data *d = &env->x.data;
 
@@ -44,7 +52,8 @@ static void header_fields(struct kunit *test)
 	mroce_txs_post(&env->req[0], &post, env->now);
 	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
 	KUNIT_EXPECT_EQ(test, d->rsn, 0);
-	KUNIT_EXPECT_EQ(test, d->flags & (MROCE_F_FIRST | MROCE_F_LAST), MROCE_F_FIRST | MROCE_F_LAST);
+	KUNIT_EXPECT_EQ(test, d->flags & (MROCE_F_FIRST | MROCE_F_LAST),
+			MROCE_F_FIRST | MROCE_F_LAST);
 	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
 	KUNIT_EXPECT_EQ(test, env->x.count, 3);
 	KUNIT_EXPECT_EQ(test, env->x.bytes, 2500);
@@ -131,7 +140,7 @@ static void cannot_be_built(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, &env->x), 1);
 	mroce_tx_sent(&env->tx, &env->x, -EFAULT, MROCE_REASON_ERR_LOCAL_KEY);
 	KUNIT_EXPECT_FALSE(test, mroce_txs_is_failed(&env->req[0]));
-	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));	/* nothing after it is sent */
+	KUNIT_EXPECT_FALSE(test, tx_pick_data(env)); /* nothing after it is sent */
 	tx_ack(env);
 	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
 	KUNIT_EXPECT_TRUE(test, mroce_txs_is_failed(&env->req[0]));
@@ -170,7 +179,7 @@ static void packet_window(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		env->tx.path[i].cwnd = 1 << 20;
 	tx_post(env, 0, MROCE_OP_WRITE, 400000);
-	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 256);	/* 2^8 were agreed */
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 256); /* 2^8 were agreed */
 	/* it moves with the lowest number that is not acknowledged */
 	n = env->req[0].una;
 	tx_ack_new(env, 0, env->tx.path[0].next - 1);
@@ -209,11 +218,12 @@ static void reads_are_limited(struct kunit *test)
 	tx_post(env, 0, MROCE_OP_WRITE, 10);
 	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 4);
 	acknowledge_all(env);
-	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 0);	/* acknowledged is not answered */
+	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 0); /* acknowledged is not answered */
 	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 0);
 	KUNIT_EXPECT_TRUE(test, mroce_txs_responded(&env->req[0], 0, MROCE_N_NONE, env->now));
-	KUNIT_EXPECT_FALSE(test, mroce_txs_responded(&env->req[0], 0, MROCE_N_NONE, env->now));	/* once */
-	KUNIT_EXPECT_FALSE(test, mroce_txs_responded(&env->req[0], 5, MROCE_N_NONE, env->now));	/* not sent */
+	/* once; and 5 was not sent yet */
+	KUNIT_EXPECT_FALSE(test, mroce_txs_responded(&env->req[0], 0, MROCE_N_NONE, env->now));
+	KUNIT_EXPECT_FALSE(test, mroce_txs_responded(&env->req[0], 5, MROCE_N_NONE, env->now));
 	KUNIT_EXPECT_FALSE(test, mroce_txs_responded(&env->req[0], 77, MROCE_N_NONE, env->now));
 	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
 	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 1);
@@ -233,7 +243,9 @@ static void reads_are_limited(struct kunit *test)
 
 static void fence_waits(struct kunit *test)
 {
-	struct mroce_post post = { .opcode = MROCE_OP_WRITE, .length = 10, .addr = 1 << 20, .fence = true };
+	struct mroce_post post = {
+		.opcode = MROCE_OP_WRITE, .length = 10, .addr = 1 << 20, .fence = true
+	};
 	struct tx_env *env = test->priv;
 
 	tx_open(test, 0);
@@ -287,9 +299,10 @@ static void rnr_pauses(struct kunit *test)
 	tx_post(env, 0, MROCE_OP_SEND, 100);
 	tx_pick_data(env);
 	tx_post(env, 0, MROCE_OP_SEND, 100);
-	refuse(env, MROCE_N_RNR, 14);	/* 1.28 ms */
+	refuse(env, MROCE_N_RNR, 14); /* 1.28 ms */
 	KUNIT_EXPECT_TRUE(test, env->req[0].paused);
-	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));	/* neither the refused nor what follows, and no loss */
+	/* neither the refused nor what follows is sent, and it is no loss */
+	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
 	KUNIT_EXPECT_EQ(test, env->tx.stats.lost, 0);
 	paused = env->now;
 	while (env->req[0].paused)
@@ -299,7 +312,7 @@ static void rnr_pauses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->x.data.spn, ENV_PSN);
 	KUNIT_EXPECT_EQ(test, env->req[0].rnr_left, 1);
 	/* credit ends a pause at once */
-	refuse(env, MROCE_N_RNR, 0);	/* 655 ms */
+	refuse(env, MROCE_N_RNR, 0); /* 655 ms */
 	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
 	env->req[0].credit = 0;
 	mroce_txs_credit(&env->req[0], 2, env->now);
@@ -310,13 +323,17 @@ static void rnr_pauses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->req[0].rnr_left, 2);
 }
 
-/* rnr_retry counts episodes, not NACKs: those of the same flight, or about transmissions from before the last pause ended, do not count. */
+/*
+ * rnr_retry counts episodes, not NACKs: those of the same flight, or about transmissions from
+ * before the last pause ended, do not count.
+ */
 static void rnr_episodes(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
-	struct mroce_xmit x[4];
+	struct mroce_xmit *x = kunit_kzalloc(test, 4 * sizeof(*x), GFP_KERNEL);
 	u32 i;
 
+	KUNIT_ASSERT_NOT_NULL(test, x);
 	tx_open(test, 0);
 	env->req[0].rnr_retry = 2;
 	env->req[0].rnr_left = 2;
@@ -376,20 +393,15 @@ static void rnr_without_limit(struct kunit *test)
 
 struct refusal {
 	u8 reason;
-	bool fatal, floor;	/* floor: may go again as soon as the lowest hole moves */
+	bool fatal, floor; /* floor: may go again as soon as the lowest hole moves */
 };
 
 static const struct refusal refusals[] = {
-	{ MROCE_N_HOLD, false, true },
-	{ MROCE_N_WINDOW, false, true },
-	{ MROCE_N_READS, false, true },
-	{ MROCE_N_NOT_READY, false, false },
-	{ MROCE_N_MEMORY, false, false },
-	{ MROCE_N_FAULT, false, false },
-	{ MROCE_N_ACCESS, true, false },
-	{ MROCE_N_LENGTH, true, false },
-	{ MROCE_N_GONE, true, false },
-	{ MROCE_N_OPERATION, true, false },
+	{ MROCE_N_HOLD, false, true },	  { MROCE_N_WINDOW, false, true },
+	{ MROCE_N_READS, false, true },	  { MROCE_N_NOT_READY, false, false },
+	{ MROCE_N_MEMORY, false, false }, { MROCE_N_FAULT, false, false },
+	{ MROCE_N_ACCESS, true, false },  { MROCE_N_LENGTH, true, false },
+	{ MROCE_N_GONE, true, false },	  { MROCE_N_OPERATION, true, false },
 };
 
 static void describe(const struct refusal *r, char *desc)
@@ -456,9 +468,10 @@ static void refusal_table(struct kunit *test)
 static void one_flight_one_doubling(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
-	struct mroce_xmit x[8];
+	struct mroce_xmit *x = kunit_kzalloc(test, 8 * sizeof(*x), GFP_KERNEL);
 	u32 i;
 
+	KUNIT_ASSERT_NOT_NULL(test, x);
 	tx_env_restart(test, 1, ENV_PSIZE);
 	tx_open(test, 0);
 	env->tx.path[0].cwnd = 100000;
@@ -596,14 +609,14 @@ static void ordered_writes(struct kunit *test)
 
 	tx_open(test, 0);
 	KUNIT_EXPECT_EQ(test, flags_of_write(env, 1000, 100), 0);
-	KUNIT_EXPECT_EQ(test, flags_of_write(env, 1100, 100), 0);	/* behind it */
-	KUNIT_EXPECT_EQ(test, flags_of_write(env, 900, 100), 0);	/* before it */
-	KUNIT_EXPECT_EQ(test, flags_of_write(env, 1050, 0), 0);		/* nothing */
+	KUNIT_EXPECT_EQ(test, flags_of_write(env, 1100, 100), 0); /* behind it */
+	KUNIT_EXPECT_EQ(test, flags_of_write(env, 900, 100), 0); /* before it */
+	KUNIT_EXPECT_EQ(test, flags_of_write(env, 1050, 0), 0); /* nothing */
 	KUNIT_EXPECT_NE(test, flags_of_write(env, 999, 2), 0);
 	KUNIT_EXPECT_NE(test, flags_of_write(env, 1199, 1), 0);
 	KUNIT_EXPECT_EQ(test, flags_of_write(env, 1200, 10), 0);
 	KUNIT_EXPECT_NE(test, flags_of_write(env, 0, 100000), 0);
-	KUNIT_EXPECT_NE(test, flags_of_write(env, 50000, 8), 0);	/* in that one */
+	KUNIT_EXPECT_NE(test, flags_of_write(env, 50000, 8), 0); /* in that one */
 	for (i = 0; i < 9; i++) {
 		n += tx_pick_all(env);
 		acknowledge_all(env);
@@ -630,7 +643,8 @@ static void ordered_on_every_packet(struct kunit *test)
 	flags_of_write(env, 0, 3000);
 	flags_of_write(env, 0, 3000);
 	while (tx_pick_data(env))
-		KUNIT_EXPECT_EQ(test, !!(env->x.data.flags & MROCE_F_ORDERED), env->x.data.msn == 1);
+		KUNIT_EXPECT_EQ(test, !!(env->x.data.flags & MROCE_F_ORDERED),
+				env->x.data.msn == 1);
 }
 
 /* ---- responses, releases, the end ---- */
@@ -687,7 +701,9 @@ static void release_record(struct kunit *test)
 	tx_pick_all(env);
 	tx_ack_new(env, 3, 0);
 	env->ack.record[env->ack.nrecords++] = (struct mroce_record_news){
-		.kind = MROCE_R_RELEASE, .stream = ENV_OWN(0), .spn = ENV_PSN + 1,
+		.kind = MROCE_R_RELEASE,
+		.stream = ENV_OWN(0),
+		.spn = ENV_PSN + 1,
 	};
 	tx_ack(env);
 	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
@@ -759,7 +775,9 @@ static void wakes_after_a_repetition(struct kunit *test)
 	/* the number is released by a record; its second transmission is still out */
 	tx_ack_new(env, old.path, old.data.base.number - 1);
 	env->ack.record[env->ack.nrecords++] = (struct mroce_record_news){
-		.kind = MROCE_R_RELEASE, .stream = ENV_OWN(0), .spn = ENV_PSN + 1,
+		.kind = MROCE_R_RELEASE,
+		.stream = ENV_OWN(0),
+		.spn = ENV_PSN + 1,
 	};
 	tx_ack(env);
 	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
@@ -789,38 +807,36 @@ static void no_memory(struct kunit *test)
 	}
 }
 
-static struct kunit_case cases[] = {
-	KUNIT_CASE(header_fields),
-	KUNIT_CASE(completions_in_order),
-	KUNIT_CASE(busy_messages_wait),
-	KUNIT_CASE(cannot_be_built),
-	KUNIT_CASE(ring_is_full),
-	KUNIT_CASE(packet_window),
-	KUNIT_CASE(message_window),
-	KUNIT_CASE(reads_are_limited),
-	KUNIT_CASE(fence_waits),
-	KUNIT_CASE(without_credit),
-	KUNIT_CASE(rnr_pauses),
-	KUNIT_CASE(rnr_episodes),
-	KUNIT_CASE(rnr_without_limit),
-	KUNIT_CASE_PARAM(refusal_table, refusals_gen_params),
-	KUNIT_CASE(one_flight_one_doubling),
-	KUNIT_CASE(deadline),
-	KUNIT_CASE(deadline_has_a_floor),
-	KUNIT_CASE(deadline_0_is_none),
-	KUNIT_CASE(what_the_deadline_counts),
-	KUNIT_CASE(idle_stream),
-	KUNIT_CASE(ordered_writes),
-	KUNIT_CASE(ordered_on_every_packet),
-	KUNIT_CASE(responses),
-	KUNIT_CASE(error_response),
-	KUNIT_CASE(release_record),
-	KUNIT_CASE(closed),
-	KUNIT_CASE(detached),
-	KUNIT_CASE(wakes_after_a_repetition),
-	KUNIT_CASE(no_memory),
-	{}
-};
+static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
+				     KUNIT_CASE(completions_in_order),
+				     KUNIT_CASE(busy_messages_wait),
+				     KUNIT_CASE(cannot_be_built),
+				     KUNIT_CASE(ring_is_full),
+				     KUNIT_CASE(packet_window),
+				     KUNIT_CASE(message_window),
+				     KUNIT_CASE(reads_are_limited),
+				     KUNIT_CASE(fence_waits),
+				     KUNIT_CASE(without_credit),
+				     KUNIT_CASE(rnr_pauses),
+				     KUNIT_CASE(rnr_episodes),
+				     KUNIT_CASE(rnr_without_limit),
+				     KUNIT_CASE_PARAM(refusal_table, refusals_gen_params),
+				     KUNIT_CASE(one_flight_one_doubling),
+				     KUNIT_CASE(deadline),
+				     KUNIT_CASE(deadline_has_a_floor),
+				     KUNIT_CASE(deadline_0_is_none),
+				     KUNIT_CASE(what_the_deadline_counts),
+				     KUNIT_CASE(idle_stream),
+				     KUNIT_CASE(ordered_writes),
+				     KUNIT_CASE(ordered_on_every_packet),
+				     KUNIT_CASE(responses),
+				     KUNIT_CASE(error_response),
+				     KUNIT_CASE(release_record),
+				     KUNIT_CASE(closed),
+				     KUNIT_CASE(detached),
+				     KUNIT_CASE(wakes_after_a_repetition),
+				     KUNIT_CASE(no_memory),
+				     {} };
 
 struct kunit_suite mroce_tx_stream_suite = {
 	.name = "mroce_tx_stream",

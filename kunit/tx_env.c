@@ -11,8 +11,14 @@ static void start(struct kunit *test, u8 npaths, u32 train)
 
 	KUNIT_ASSERT_EQ(test, mroce_tx_init(&env->tx, ENV_OWN_ID, npaths, train), 0);
 	env->hello = (struct mroce_hello){
-		.instance = 0x1234, .half = 1, .nonce = 0x5678, .max_payload = ENV_PSIZE, .version_min = 1, .version_max = 1,
-		.npaths = npaths, .nplanes = 1,
+		.instance = 0x1234,
+		.half = 1,
+		.nonce = 0x5678,
+		.max_payload = ENV_PSIZE,
+		.version_min = 1,
+		.version_max = 1,
+		.npaths = npaths,
+		.nplanes = 1,
 	};
 	env->hello_ack = env->hello;
 	env->hello_ack.base = (struct mroce_base){ .type = MROCE_T_HELLO_ACK, .id = ENV_OWN_ID };
@@ -85,8 +91,13 @@ void tx_open_half(struct kunit *test)
 void tx_open(struct kunit *test, u32 i)
 {
 	struct tx_env *env = test->priv;
-	struct mroce_open open = { .own_qpn = 1 + i, .peer_qpn = 11 + i, .psn = ENV_PSN, .stream = ENV_OWN(i), .log_packets = 8,
-				   .log_messages = 6, .reads = 4 };
+	struct mroce_open open = { .own_qpn = 1 + i,
+				   .peer_qpn = 11 + i,
+				   .psn = ENV_PSN,
+				   .stream = ENV_OWN(i),
+				   .log_packets = 8,
+				   .log_messages = 6,
+				   .reads = 4 };
 	struct mroce_open reply;
 
 	if (env->tx.state == MROCE_TX_HELLO)
@@ -136,7 +147,11 @@ u32 tx_pick_all(struct tx_env *env)
 struct mroce_msg *tx_post(struct tx_env *env, u32 i, u8 opcode, u32 bytes)
 {
 	struct mroce_txs *txs = mroce_opinfo[opcode].response ? &env->resp : &env->req[i];
-	struct mroce_post post = { .opcode = opcode, .length = bytes, .addr = 0x10000 * (txs->msn_end + 1), .rkey = 5, .wr = txs->msn_end };
+	struct mroce_post post = { .opcode = opcode,
+				   .length = bytes,
+				   .addr = 0x10000 * (txs->msn_end + 1),
+				   .rkey = 5,
+				   .wr = txs->msn_end };
 
 	return mroce_txs_post(txs, &post, env->now);
 }
@@ -146,7 +161,11 @@ struct mroce_ack *tx_ack_new(struct tx_env *env, u8 path, u32 high)
 	struct mroce_txpath *p = &env->tx.path[path];
 
 	memset(&env->ack, 0, sizeof(env->ack));
-	env->ack.base = (struct mroce_base){ .type = MROCE_T_ACK, .path = path, .epoch = p->epoch, .number = high, .id = ENV_OWN_ID };
+	env->ack.base = (struct mroce_base){ .type = MROCE_T_ACK,
+					     .path = path,
+					     .epoch = p->epoch,
+					     .number = high,
+					     .id = ENV_OWN_ID };
 	env->ack.anchor = high;
 	env->ack.packets = high;
 	env->ack.bytes = high * ENV_PSIZE;
@@ -167,7 +186,12 @@ void tx_ack_nack(struct tx_env *env, u32 i, u8 reason, u8 timer, u32 spn, u32 nu
 	struct mroce_record_news *r = &env->ack.record[env->ack.nrecords++];
 
 	*r = (struct mroce_record_news){
-		.kind = MROCE_R_NACK, .reason = reason, .timer = timer, .stream = ENV_OWN(i), .spn = spn, .number = number,
+		.kind = MROCE_R_NACK,
+		.reason = reason,
+		.timer = timer,
+		.stream = ENV_OWN(i),
+		.spn = spn,
+		.number = number,
 	};
 }
 

@@ -9,16 +9,16 @@
 #include "alloc.h"
 #include "../drivers/mroce/transport/tx.h"
 
-#define ENV_MSGS	64
-#define ENV_STREAMS	4
-#define ENV_PSIZE	1000
-#define ENV_OWN_ID	0xaaaaULL
-#define ENV_PEER_ID	0xbbbbULL
-#define ENV_INSTANCE	0xccccULL
-#define ENV_PSN		500
-#define ENV_OWN(i)	(0x100 + (i))
-#define ENV_PEER(i)	(0x200 + (i))
-#define ENV_TIMEOUT	(2000 * MROCE_MSEC)
+#define ENV_MSGS     64
+#define ENV_STREAMS  4
+#define ENV_PSIZE    1000
+#define ENV_OWN_ID   0xaaaaULL
+#define ENV_PEER_ID  0xbbbbULL
+#define ENV_INSTANCE 0xccccULL
+#define ENV_PSN	     500
+#define ENV_OWN(i)   (0x100 + (i))
+#define ENV_PEER(i)  (0x200 + (i))
+#define ENV_TIMEOUT  (2000 * MROCE_MSEC)
 
 struct tx_env {
 	struct mroce_tx tx;
@@ -31,7 +31,7 @@ struct tx_env {
 	u32 floor;
 };
 
-int tx_env_init(struct kunit *test);	/* HELLO is due, nothing is opened */
+int tx_env_init(struct kunit *test); /* HELLO is due, nothing is opened */
 void tx_env_exit(struct kunit *test);
 /* another half, of so many paths */
 void tx_env_restart(struct kunit *test, u8 npaths, u32 train);
