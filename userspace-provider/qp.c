@@ -113,7 +113,6 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 					  attr->send_ops_flags);
 		if (ret)
 			goto err_free;
-		qp->vqp.comp_mask |= VERBS_QP_EX;
 	}
 
 	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.ibv_cmd,
@@ -126,6 +125,9 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 	if (ret)
 		goto err_destroy;
 
+	/* the command has cleared it */
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		qp->vqp.comp_mask |= VERBS_QP_EX;
 	qp->signal_all = attr->sq_sig_all;
 	single = mroce_pd_single_threaded(attr->pd);
 	mroce_lock_init(&qp->sq_lock, single);
