@@ -131,10 +131,13 @@ static void each_bit(struct kunit *test)
 				rx_probe(env, 0, start + i, i == 256 ? MROCE_F_ACKREQ : 0, false);
 		while (rx_ack(env))
 			;
-		for (i = 0; i < 256; i++)
-			if (rx_reported(env, start + 256 - i) == (i == hole))
+		for (i = 0; i < 256; i++) {
+			bool missing = i == hole;
+
+			if (rx_reported(env, start + 256 - i) == missing)
 				KUNIT_FAIL(test, "hole at %u, number %u below the highest", hole,
 					   i);
+		}
 		KUNIT_EXPECT_EQ(test, env->ack.base.number, start + 256);
 		start += 257;
 		/* far away, so that the old hole is out of the bitmap */

@@ -27,7 +27,12 @@ struct scenario {
 /* goodput at full load: Writes of 64 KiB, nothing but packets tracked */
 #define BULK(...) .load = { __VA_ARGS__ }, .bulk = true
 
-#define DEFAULT(field, value) ((field) = (field) ? (field) : (value))
+#define DEFAULT(field, value)                                                                      \
+	do {                                                                                       \
+		typeof(&(field)) at = &(field);                                                    \
+		if (!*at)                                                                          \
+			*at = (value);                                                             \
+	} while (0)
 
 /*
  * What a scenario does not say: 1 Gb/s, 100 µs round trip, a megabyte of queue; a mix of all

@@ -25,7 +25,8 @@ void host_fail(struct kunit *test, bool stop, const char *file, int line, const 
 
 	test->failed = true;
 	va_start(args, fmt);
-	printf("    # %s: %s failed at %s:%d\n    #   ", test->name, stop ? "ASSERTION" : "EXPECTATION", file, line);
+	printf("    # %s: %s failed at %s:%d\n    #   ", test->name,
+	       stop ? "ASSERTION" : "EXPECTATION", file, line);
 	vprintf(fmt, args);
 	printf("\n");
 	va_end(args);

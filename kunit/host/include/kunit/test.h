@@ -45,21 +45,23 @@ struct kunit {
 #define KUNIT_CASE(f)			{ .run_case = f, .name = #f }
 #define KUNIT_CASE_SLOW(f)		KUNIT_CASE(f)
 #define KUNIT_CASE_PARAM(f, g)		{ .run_case = f, .name = #f, .generate = g }
-#define KUNIT_ARRAY_PARAM(n, array, get_desc) \
-	static const void *n##_gen_params(const void *prev, char *desc) \
-	{ \
-		__typeof__((array)[0]) *next = prev ? ((__typeof__(next))prev) + 1 : (array); \
-		if (next - (array) < (long)ARRAY_SIZE(array)) { \
-			void (*host_describe)(__typeof__(next), char *) = get_desc; \
-			if (host_describe) \
-				host_describe(next, desc); \
-			return next; \
-		} \
-		return NULL; \
+#define KUNIT_ARRAY_PARAM(n, list, get_desc)                                                       \
+	static const void *n##_gen_params(const void *prev, char *desc)                            \
+	{                                                                                          \
+		typeof(&(list)[0]) first = (list), next = prev ? prev : first;                     \
+		void (*host_describe)(typeof(first), char *) = get_desc;                           \
+		if (prev)                                                                          \
+			next++;                                                                    \
+		if (next == first + ARRAY_SIZE(list))                                              \
+			return NULL;                                                               \
+		if (host_describe)                                                                 \
+			host_describe(next, desc);                                                 \
+		return next;                                                                       \
 	}
 
 void host_note(struct kunit *test, const char *level, const char *fmt, ...) __printf(3, 4);
-void host_fail(struct kunit *test, bool stop, const char *file, int line, const char *fmt, ...) __printf(5, 6);
+void host_fail(struct kunit *test, bool stop, const char *file, int line, const char *fmt, ...)
+	__printf(5, 6);
 void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp);
 
 #define kunit_info(t, ...)	host_note(t, "", __VA_ARGS__)
@@ -68,19 +70,20 @@ void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp);
 
 #define KUNIT_FAIL(t, ...)	host_fail(t, false, __FILE__, __LINE__, __VA_ARGS__)
 
-#define HOST_COMPARE(t, stop, l, op, r) \
-	do { \
-		__typeof__(l) host_l = (l); \
-		__typeof__(r) host_r = (r); \
-		if (!(host_l op host_r)) \
-			host_fail(t, stop, __FILE__, __LINE__, "%s %s %s: %lld, %lld", #l, #op, #r, \
-				  (long long)host_l, (long long)host_r); \
+#define HOST_COMPARE(t, stop, l, op, r)                                                            \
+	do {                                                                                       \
+		typeof(l) host_l = (l);                                                            \
+		typeof(r) host_r = (r);                                                            \
+		if (!(host_l op host_r))                                                           \
+			host_fail(t, stop, __FILE__, __LINE__, "%s %s %s: %lld, %lld", #l, #op,    \
+				  #r, (long long)host_l, (long long)host_r);                       \
 	} while (0)
-#define HOST_TRUTH(t, stop, c, want) \
-	do { \
-		bool host_got = (c); \
-		if (host_got != (want)) \
-			host_fail(t, stop, __FILE__, __LINE__, "%s is not %s", #c, (want) ? "true" : "false"); \
+#define HOST_TRUTH(t, stop, c, want)                                                               \
+	do {                                                                                       \
+		bool host_got = (c), host_want = (want);                                           \
+		if (host_got != host_want)                                                         \
+			host_fail(t, stop, __FILE__, __LINE__, "%s is not %s", #c,                 \
+				  host_want ? "true" : "false");                                   \
 	} while (0)
 
 #define KUNIT_EXPECT_TRUE(t, c)		HOST_TRUTH(t, false, c, true)

@@ -3,8 +3,8 @@
 #ifndef MROCE_HOST_LINUX_MODULE_H
 #define MROCE_HOST_LINUX_MODULE_H
 
-#define MODULE_LICENSE(s)	extern int host_module
-#define MODULE_DESCRIPTION(s)	extern int host_module
-#define MODULE_AUTHOR(s)	extern int host_module
+#define MODULE_LICENSE(s) _Static_assert(sizeof(s), "")
+#define MODULE_DESCRIPTION(s) _Static_assert(sizeof(s), "")
+#define MODULE_AUTHOR(s) _Static_assert(sizeof(s), "")
 
 #endif
