@@ -13,6 +13,7 @@
 #define OPEN_WAIT_LAST		(100 * MROCE_MSEC)
 #define NOT_READY_GRACE		(1000 * MROCE_MSEC)	/* NOT READY counts as progress for so long (rule 24) */
 #define FLOOR_PAUSE		(10 * MROCE_MSEC)	/* HOLD, WINDOW, READS: ask again if the floor does not move */
+#define PATIENT_PROBES		8	/* round trips at their slowest that a deadline has room for */
 #define OVERDUE_TIMES		3
 #define OVERDUE_WAIT		(10 * MROCE_MSEC)
 #define OVERLAP_EXACT		16			/* outstanding messages that a Write is compared with one by one */
@@ -716,15 +717,43 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 	}
 }
 
-/* Is a transmission of the stream, or a response to it, unanswered (rule 24)? */
-static bool unanswered(const struct mroce_txs *txs)
+/*
+ * Is a transmission of the stream, or a response to it, unanswered (rule 24)? What is lost and not yet on its way again was
+ * sent, and nobody answered; but while the peer answers other streams it only waits for its turn.
+ */
+static bool unanswered(const struct mroce_txs *txs, u64 now)
 {
+	u32 i;
+
 	if (idle(txs))
 		return false;
 	if (txs->state == MROCE_TXS_CLOSED || txs->state == MROCE_TXS_OPENING)
 		return true;	/* HELLO or OPEN */
-	/* also what is lost and not yet on its way again: it was sent, and nobody answered */
-	return txs->una != txs->nxt || txs->reads_out;
+	if (txs->out || txs->reads_out)
+		return true;
+	if (txs->una == txs->nxt)
+		return false;
+	for (i = 0; i < txs->tx->npaths; i++)
+		if (txs->tx->path[i].last_ack + MROCE_DEADLINE_FLOOR / 2 > now)
+			return false;
+	return true;
+}
+
+/*
+ * How long silence may last. InfiniBand lets a timeout be four times what was asked for: on slow or unsteady paths this is used
+ * so that some probes and their answers fit in.
+ */
+static u64 patience(const struct mroce_txs *txs)
+{
+	u64 asked = max(txs->timeout, MROCE_DEADLINE_FLOOR), slowest = 0;
+	u32 i;
+
+	for (i = 0; i < txs->tx->npaths; i++) {
+		const struct mroce_txpath *p = &txs->tx->path[i];
+
+		slowest = max(slowest, (u64)p->srtt + 4 * (u64)p->rttvar);
+	}
+	return clamp(PATIENT_PROBES * slowest, asked, 4 * asked);
 }
 
 /*
@@ -768,11 +797,11 @@ u64 mroce_txs_timer(struct mroce_txs *txs, u64 now)
 		txs->progress_at = txs->paused ? now : txs->progress_at;
 		return next;
 	}
-	deadline = txs->progress_at + max(txs->timeout, MROCE_DEADLINE_FLOOR);
-	if (!unanswered(txs)) {
+	deadline = txs->progress_at + patience(txs);
+	if (!unanswered(txs, now)) {
 		/* waiting for its turn, a window or credit: no deadline runs, look again later */
 		txs->progress_at = now;
-		deadline = now + max(txs->timeout, MROCE_DEADLINE_FLOOR);
+		deadline = now + patience(txs);
 	} else if (deadline <= now) {
 		deadline = overdue(txs, now);
 		if (deadline == MROCE_NEVER) {
