@@ -77,6 +77,25 @@ static void unmap_rings(struct mroce_qp *qp)
 	mroce_unmap_ring(&qp->rq.map);
 }
 
+/*
+ * Say that @vqp has builders. struct ibv_qp_ex grew within one plug-in ABI (by
+ * wr_atomic_write and wr_flush, unused here), so an older libibverbs looks for the
+ * flag where a newer one has such a pointer.
+ */
+static void set_extended(struct verbs_qp *vqp)
+{
+	char *flag = (char *)&vqp->comp_mask;
+	int slots;
+
+	vqp->comp_mask |= VERBS_QP_EX;
+	for (slots = 0; slots < 4 && !ibv_qp_to_qp_ex(&vqp->qp); slots++) {
+		flag -= sizeof(void *);
+		if (*(void **)flag)
+			return;
+		*(uint32_t *)flag = VERBS_QP_EX;
+	}
+}
+
 struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr)
 {
@@ -125,9 +144,9 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 	if (ret)
 		goto err_destroy;
 
-	/* the command has cleared it */
+	/* after the command, which clears it */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-		qp->vqp.comp_mask |= VERBS_QP_EX;
+		set_extended(&qp->vqp);
 	qp->signal_all = attr->sq_sig_all;
 	single = mroce_pd_single_threaded(attr->pd);
 	mroce_lock_init(&qp->sq_lock, single);
