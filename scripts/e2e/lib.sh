@@ -49,7 +49,7 @@ refuse() {
 	local name=$1 status=0
 	shift
 	attempt "$@" || status=$?
-	[ "$status" -gt 0 ] && [ "$status" -lt 124 ] && ok "$name" || not_ok "$name (status $status)"
+	{ [ "$status" -gt 0 ] && [ "$status" -lt 124 ]; } || [ "$status" -eq 255 ] && ok "$name" || not_ok "$name (status $status)"
 }
 
 # ---- hosts

@@ -197,6 +197,19 @@ void mroce_mr_write(struct mroce_mr *mr, u64 addr, const void *src, unsigned int
 	}
 }
 
+/* as mroce_mr_from_skb() with @last */
+void mroce_mr_write_last(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len)
+{
+	unsigned int tail = len ? tail_of(mr, addr, len) : 0;
+	u64 word;
+
+	mroce_mr_write(mr, addr, src, len - tail);
+	if (!tail)
+		return;
+	memcpy(&word, src + len - tail, tail);
+	store_tail(mr, addr + len - tail, &word, tail);
+}
+
 void mroce_mr_read(struct mroce_mr *mr, u64 addr, void *dst, unsigned int len)
 {
 	while (len) {

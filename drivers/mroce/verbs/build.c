@@ -85,10 +85,9 @@ static enum mroce_reason build_request(struct mroce_qp *qp, struct mroce_xmit *x
 }
 
 /* The source of a READ has gone since the cursor checked it: say so in place of the data. */
-static enum mroce_reason source_gone(struct mroce_xmit *x, enum mroce_reason reason)
+static enum mroce_reason source_gone(struct mroce_xmit *x)
 {
-	if (x->count > 1)
-		return reason;
+	/* of a train the rest shows as a gap behind this one, and is asked for no more */
 	x->data.opcode = MROCE_OP_ERROR_RESP;
 	x->data.imm = MROCE_N_ACCESS;
 	x->data.offset = 0;
@@ -112,7 +111,7 @@ static enum mroce_reason build_response(struct mroce_qp *qp, struct mroce_xmit *
 		return MROCE_REASON_NONE;
 	mr = mroce_mr_get(qp->dev, qp->ib.pd, m->rkey, IB_ACCESS_REMOTE_READ, addr, x->bytes, &reason);
 	if (!mr)
-		return source_gone(x, MROCE_REASON_NAK_ACCESS);
+		return source_gone(x);
 	if (x->count == 1 && x->bytes < MROCE_COPY_BELOW)
 		mroce_mr_read(mr, addr, skb_put(skb, x->bytes), x->bytes);
 	else

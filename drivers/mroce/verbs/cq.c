@@ -103,11 +103,8 @@ unlock:
 /* False: its queue pair is gone, and with it whoever could want it. */
 static bool fill_wc(struct mroce_dev *dev, const struct mroce_cqe *cqe, struct ib_wc *wc)
 {
-	struct mroce_qp *qp;
+	struct ib_qp *qp = mroce_qp_of_completion(dev, cqe->qpn);
 
-	rcu_read_lock();
-	qp = xa_load(&dev->qp_xa, cqe->qpn);
-	rcu_read_unlock();
 	if (!qp)
 		return false;
 
@@ -117,7 +114,7 @@ static bool fill_wc(struct mroce_dev *dev, const struct mroce_cqe *cqe, struct i
 	wc->opcode = cqe->opcode;
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
-	wc->qp = &qp->ib;
+	wc->qp = qp;
 	wc->src_qp = cqe->src_qp;
 	wc->port_num = 1;
 	if (cqe->flags & MROCE_CQE_GRH)

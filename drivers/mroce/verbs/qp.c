@@ -48,6 +48,19 @@ struct mroce_qp *mroce_qp_by_qpn(struct mroce_dev *dev, u32 qpn)
 	return lookup(&dev->qp_xa, qpn);
 }
 
+struct ib_qp *mroce_qp_of_completion(struct mroce_dev *dev, u32 qpn)
+{
+	struct mroce_qp_handle *handle;
+	struct ib_qp *qp = NULL;
+
+	rcu_read_lock();
+	handle = xa_load(&dev->qp_xa, qpn);
+	if (handle)
+		qp = &handle->qp->ib;
+	rcu_read_unlock();
+	return qp;
+}
+
 void mroce_qp_pin(struct mroce_txs *txs)
 {
 	mroce_qp_hold(mroce_qp_of(txs));

@@ -272,19 +272,14 @@ static u8 land(struct mroce_qp *qp, const struct mroce_packet *p)
 {
 	enum mroce_reason reason;
 	struct mroce_mr *mr;
-	u32 body = p->len;
 
 	mr = mroce_mr_get(qp->dev, qp->ib.pd, p->rkey, IB_ACCESS_REMOTE_WRITE, p->addr, p->len, &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
-	if (p->last && p->len > sizeof(u64))
-		body -= sizeof(u64);
-	mroce_mr_write(mr, p->addr, p->data, body);
-	if (body != p->len) {
-		/* the last bytes are last (rule 1) */
-		smp_wmb();
-		mroce_mr_write(mr, p->addr + body, p->data + body, sizeof(u64));
-	}
+	if (p->last)
+		mroce_mr_write_last(mr, p->addr, p->data, p->len);
+	else
+		mroce_mr_write(mr, p->addr, p->data, p->len);
 	mroce_mr_put(mr);
 	return MROCE_N_NONE;
 }

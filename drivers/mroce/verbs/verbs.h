@@ -126,6 +126,7 @@ static inline bool mroce_mr_relaxed(const struct mroce_mr *mr)
 void mroce_mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb,
 		       unsigned int skb_off, unsigned int len, bool last);
 void mroce_mr_write(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len);
+void mroce_mr_write_last(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len);
 void mroce_mr_read(struct mroce_mr *mr, u64 addr, void *dst, unsigned int len);
 /* pages of [addr, addr + len) become fragments of @skb; errors are mroce_packet_add()'s */
 int mroce_mr_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_buff *skb);
@@ -320,7 +321,9 @@ static inline struct mroce_ah *to_mah(struct ib_ah *ib)
 struct mroce_ah *mroce_ah_get(struct mroce_dev *dev, struct ib_pd *pd, u32 ahn);
 void mroce_ah_put(struct mroce_ah *ah);
 
-/* ---- provided by verbs/qp.c, used by device.c ---- */
+/* ---- provided by verbs/qp.c, used by device.c and cq.c ---- */
+/* The queue pair of a completion, or NULL if it is destroyed; no reference: who polls does not destroy it meanwhile. */
+struct ib_qp *mroce_qp_of_completion(struct mroce_dev *dev, u32 qpn);
 extern const struct ib_device_ops mroce_qp_ops;
 extern const struct uapi_definition mroce_qp_uapi[];
 /* CQ overflow or device removal: queue pairs of @cq (or all) to the error state; process context */
