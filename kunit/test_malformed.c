@@ -38,6 +38,7 @@ static const struct bad bad_data[] = {
 	{ "beyond the message", 2, 3, 5, 500, MROCE_OP_WRITE, .payload = 1, .err = -EBADMSG },
 	{ "offset beyond the message", 2, 3, 5, 500, MROCE_OP_WRITE, .offset = 1000,
 	  .err = -EBADMSG },
+	{ "behind the message's end", 6, 1, 5, 500, MROCE_OP_WRITE, .err = -EBADMSG },
 	{ "short packet in the middle", 0, 3, 5, 500, MROCE_OP_WRITE, .payload = -1,
 	  .err = -EBADMSG },
 	{ "no payload of a message that has some", 0, 1, 5, 500, MROCE_OP_WRITE, .payload = -1000,

@@ -27,12 +27,10 @@ struct scenario {
 /* goodput at full load: Writes of 64 KiB, nothing but packets tracked */
 #define BULK(...) .load = { __VA_ARGS__ }, .bulk = true
 
-#define DEFAULT(field, value)                                                                      \
-	do {                                                                                       \
-		typeof(&(field)) at = &(field);                                                    \
-		if (!*at)                                                                          \
-			*at = (value);                                                             \
-	} while (0)
+static u64 otherwise(u64 given, u64 value)
+{
+	return given ? given : value;
+}
 
 /*
  * What a scenario does not say: 1 Gb/s, 100 µs round trip, a megabyte of queue; a mix of all
@@ -40,32 +38,32 @@ struct scenario {
  */
 static void net_defaults(struct sim_cfg *c)
 {
-	DEFAULT(c->seed, 7);
-	DEFAULT(c->rate, 125000000);
-	DEFAULT(c->delay, 50000);
-	DEFAULT(c->limit, 1 << 20);
-	DEFAULT(c->copy, 100);
-	DEFAULT(c->step, 400);
-	DEFAULT(c->payload, 4096);
-	DEFAULT(c->train, 61440);
-	DEFAULT(c->npaths, 4);
-	DEFAULT(c->cpus, 2);
-	DEFAULT(c->late, 300000);
+	c->seed = otherwise(c->seed, 7);
+	c->rate = otherwise(c->rate, 125000000);
+	c->delay = otherwise(c->delay, 50000);
+	c->limit = otherwise(c->limit, 1 << 20);
+	c->copy = otherwise(c->copy, 100);
+	c->step = otherwise(c->step, 400);
+	c->payload = otherwise(c->payload, 4096);
+	c->train = otherwise(c->train, 61440);
+	c->npaths = otherwise(c->npaths, 4);
+	c->cpus = otherwise(c->cpus, 2);
+	c->late = otherwise(c->late, 300000);
 }
 
 static void load_defaults(struct sim_load *l, bool bulk)
 {
-	DEFAULT(l->count, bulk ? 800 : 400);
-	DEFAULT(l->ops, bulk ? SIM_WRITE : SIM_ALL);
-	DEFAULT(l->len_max, bulk ? 65536 : 20000);
-	DEFAULT(l->len_min, bulk ? 65536 : 0);
-	DEFAULT(l->depth, bulk ? 64 : 16);
-	DEFAULT(l->timeout, 4 * SEC);
-	DEFAULT(l->rnr_retry, 7);
-	DEFAULT(l->buffers, 32);
-	DEFAULT(l->buffer_len, 20000);
-	DEFAULT(l->repost, 1000);
-	DEFAULT(l->fence, bulk ? 0 : 20000);
+	l->count = otherwise(l->count, bulk ? 800 : 400);
+	l->ops = otherwise(l->ops, bulk ? SIM_WRITE : SIM_ALL);
+	l->len_max = otherwise(l->len_max, bulk ? 65536 : 20000);
+	l->len_min = otherwise(l->len_min, bulk ? 65536 : 0);
+	l->depth = otherwise(l->depth, bulk ? 64 : 16);
+	l->timeout = otherwise(l->timeout, 4 * SEC);
+	l->rnr_retry = otherwise(l->rnr_retry, 7);
+	l->buffers = otherwise(l->buffers, 32);
+	l->buffer_len = otherwise(l->buffer_len, 20000);
+	l->repost = otherwise(l->repost, 1000);
+	l->fence = otherwise(l->fence, bulk ? 0 : 20000);
 	l->mixed = !bulk;
 	l->relaxed |= bulk && !l->strict;
 }

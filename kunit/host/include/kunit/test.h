@@ -48,11 +48,12 @@ struct kunit {
 #define KUNIT_ARRAY_PARAM(n, list, get_desc)                                                       \
 	static const void *n##_gen_params(const void *prev, char *desc)                            \
 	{                                                                                          \
-		typeof(&(list)[0]) first = (list), next = prev ? prev : first;                     \
+		__auto_type all = &(list);                                                         \
+		typeof(&(*all)[0]) first = *all, next = prev ? prev : first;                       \
 		void (*host_describe)(typeof(first), char *) = get_desc;                           \
 		if (prev)                                                                          \
 			next++;                                                                    \
-		if (next == first + ARRAY_SIZE(list))                                              \
+		if (next == first + ARRAY_SIZE(*all))                                              \
 			return NULL;                                                               \
 		if (host_describe)                                                                 \
 			host_describe(next, desc);                                                 \

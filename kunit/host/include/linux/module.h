@@ -3,8 +3,10 @@
 #ifndef MROCE_HOST_LINUX_MODULE_H
 #define MROCE_HOST_LINUX_MODULE_H
 
-#define MODULE_LICENSE(s) _Static_assert(sizeof(s), "")
-#define MODULE_DESCRIPTION(s) _Static_assert(sizeof(s), "")
-#define MODULE_AUTHOR(s) _Static_assert(sizeof(s), "")
+#include <assert.h>
+
+#define MODULE_LICENSE(s) static_assert(sizeof(s), "")
+#define MODULE_DESCRIPTION(s) static_assert(sizeof(s), "")
+#define MODULE_AUTHOR(s) static_assert(sizeof(s), "")
 
 #endif
