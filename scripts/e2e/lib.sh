@@ -157,12 +157,13 @@ unlinks() {
 		[ ! -e /sys/class/infiniband/$d ] || rdma link del $d
 	done
 }
-gid() {
+gid() { gid_index "$1"0 "$(addr "$1" "${2:-}")"; }
+gid_index() { # DEVICE ADDRESS
 	local want i value
 	want=$(python3 -c 'import ipaddress, sys
 a = ipaddress.ip_address(sys.argv[1])
-print(ipaddress.ip_address("::ffff:" + sys.argv[1]).exploded if a.version == 4 else a.exploded)' "$(addr "$1" "${2:-}")")
-	for i in /sys/class/infiniband/"$1"0/ports/1/gids/*; do
+print(ipaddress.ip_address("::ffff:" + sys.argv[1]).exploded if a.version == 4 else a.exploded)' "$2")
+	for i in /sys/class/infiniband/"$1"/ports/1/gids/*; do
 		value=$(cat "$i" 2>/dev/null) || continue
 		[ "$value" != "$want" ] || { [ "$(cat "${i%/gids/*}/gid_attrs/types/${i##*/}")" = "RoCE v2" ] && echo "${i##*/}" && return; }
 	done
@@ -216,4 +217,4 @@ clean() {
 	dmesg -C
 }
 
-export -f on addr gid counter impair
+export -f on addr gid gid_index counter impair
