@@ -256,8 +256,16 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	qp->qp.qp_type = attr->qp_type;
 	qp->qp.qp_num = qpn++;
 	qp->qp.state = IBV_QPS_RESET;
+	qp->comp_mask = 0;
 	fake.live++;
 	return 0;
+}
+
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	struct verbs_qp *vqp = container_of(qp, struct verbs_qp, qp);
+
+	return vqp->comp_mask & VERBS_QP_EX ? &vqp->qp_ex : NULL;
 }
 
 int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
