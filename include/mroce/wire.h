@@ -18,6 +18,7 @@
 
 /* path p of a half sends from source port MROCE_PATH_PORT_BASE + a 14-bit hash of (half, p, epoch) */
 #define MROCE_PATH_PORT_BASE	0xc000
+#define MROCE_PATH_PORT_BITS	14
 
 /* inner protocol of a train (IEEE 802, local experimental ethertype 1); never on a wire, see net/train.c */
 #define MROCE_ETHERTYPE		0x88b5

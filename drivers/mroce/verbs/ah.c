@@ -6,6 +6,7 @@
  * frees an AH as soon as it is destroyed.
  */
 #include <linux/delay.h>
+#include <linux/random.h>
 #include <rdma/ib_cache.h>
 
 #include "objects.h"
@@ -65,7 +66,10 @@ int mroce_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_
 	ah->ttl = grh->hop_limit;
 	refcount_set(&ah->refs, 1);
 	init_completion(&ah->unused);
-	mroce_flow_init(&ah->flow, &ah->saddr, &ah->daddr, 0, gid_ifindex(grh->sgid_attr));
+	/* datagrams of one handle keep one path, those of others may take another */
+	mroce_flow_init(&ah->flow, &ah->saddr, &ah->daddr,
+			htons(MROCE_PATH_PORT_BASE | (get_random_u32() & GENMASK(MROCE_PATH_PORT_BITS - 1, 0))),
+			gid_ifindex(grh->sgid_attr));
 
 	if (!mroce_take(&dev->ahs, MROCE_MAX_AH))
 		return -ENOMEM;

@@ -361,13 +361,18 @@ put:
 void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h, const struct mroce_open *reply)
 {
 	struct mroce_qp *qp = mroce_qp_by_stream(dev, reply->to);
+	bool opened = false;
 
 	if (!qp)
 		return;
 	spin_lock_bh(&h->lock);
-	if (qp->req.tx == &h->tx)
+	if (qp->req.tx == &h->tx && qp->req.state == MROCE_TXS_OPENING) {
 		mroce_txs_open_reply(&qp->req, reply, ktime_get_ns());
+		opened = qp->req.state == MROCE_TXS_OPEN;
+	}
 	spin_unlock_bh(&h->lock);
+	if (opened)
+		mroce_count(dev, MROCE_CNT_STREAMS_OPENED, 1);
 	mroce_qp_put(qp);
 }
 
