@@ -12,23 +12,24 @@
 #   impair NETEM...       on both of the router's ports, afresh each time; say limit in every call
 #   links / unlinks       device on each host, and away again
 #   addr HOST [6]         its IPv4 (IPv6) address;  gid HOST [6]: the index of that address in its GID table
-#   on HOST COMMAND...    run on a host
+#   on HOST COMMAND...    run on a host; the host . is the guest itself
 #   check NAME COMMAND... a test: ok if COMMAND succeeds; refuse: if it fails, in its own words and not by a signal or time-out
-#   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host a; both must succeed
+#   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host $client; both must succeed
 #   counter HOST NAME     of the device on HOST
 #   clean                 a test: the kernel log has nothing to complain of since the last call
 
 TYPE=${MROCE_TYPE:-mroce}
-LIMIT=${LIMIT:-60} # seconds for one command
+LIMIT=${LIMIT:-120} # seconds for one command
 passed=0 failed=0
-hosts='' server=b topology=''
+hosts='' server=b client=a topology=''
 log=$TMPDIR/log
-export TYPE hosts server topology log
+export TYPE hosts server client topology log
 
+enter() { [ "$1" = . ] || echo "ip netns exec $1"; }
 on() {
 	local host=$1
 	shift
-	ip netns exec "$host" "$@"
+	$(enter "$host") "$@"
 }
 
 ok() { passed=$((passed + 1)) && echo "ok - $*"; }
@@ -188,7 +189,7 @@ listening() {
 }
 exchange() {
 	local name=$1 i pid status=0
-	timeout "$LIMIT" ip netns exec "$server" bash -c "exec $2" >"$log.server" 2>&1 &
+	timeout "$LIMIT" $(enter $server) bash -c "exec $2" >"$log.server" 2>&1 &
 	pid=$!
 	for i in $(seq 100); do
 		listening && break
@@ -196,7 +197,7 @@ exchange() {
 		sleep 0.1
 	done
 	sleep 0.1
-	timeout "$LIMIT" ip netns exec a bash -c "exec $3" >"$log" 2>&1 || status=$?
+	timeout "$LIMIT" $(enter $client) bash -c "exec $3" >"$log" 2>&1 || status=$?
 	if [ "$status" -ne 0 ]; then
 		sleep 0.5
 		kill $pid 2>/dev/null
@@ -223,4 +224,4 @@ clean() {
 	dmesg -C
 }
 
-export -f on addr gid gid_index counter impair
+export -f enter on addr gid gid_index counter impair
