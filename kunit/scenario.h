@@ -10,8 +10,10 @@
 
 /* runs of the random case; more in userspace, where they are quick */
 #ifdef __KERNEL__
+#define SCENARIO_FIRST 1
 #define SCENARIO_SEEDS 20
 #else
+#define SCENARIO_FIRST (getenv("SEED") ? (u64)atoi(getenv("SEED")) : 1)
 #define SCENARIO_SEEDS (getenv("SEEDS") ? (u64)atoi(getenv("SEEDS")) : 300)
 #endif
 

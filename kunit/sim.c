@@ -218,7 +218,7 @@ static bool lost(struct sim *s, struct sim_host *h, bool ack)
 
 	if (ack)
 		return sim_chance(s, s->cfg.ack_loss);
-	if (h->bad) {
+	if (h->bad && s->now < h->bad_until) {
 		h->bad--;
 		return true;
 	}
@@ -226,6 +226,8 @@ static bool lost(struct sim *s, struct sim_host *h, bool ack)
 		if (!sim_chance(s, s->cfg.loss / burst))
 			return false;
 		h->bad = sim_below(s, 2 * burst - 1);
+		/* a host that only probes now and then shall not need a minute for it */
+		h->bad_until = s->now + 5 * MROCE_MSEC;
 		return true;
 	}
 	return sim_chance(s, s->cfg.loss);

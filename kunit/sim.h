@@ -161,7 +161,8 @@ struct sim_host {
 	u8 index;
 	u64 instance;
 	u32 next_stream, held;
-	u32 bad; /* packets left of a loss burst */
+	u32 bad; /* packets left of a loss burst, which ends at @bad_until at the latest */
+	u64 bad_until;
 	struct sim_queue out, in;
 	struct sim_txh *txh[SIM_MAX_HOSTS];
 	struct sim_rxh *rxh[SIM_MAX_HOSTS];
