@@ -101,6 +101,7 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 {
 	struct mroce_context *ctx = to_mctx(context);
 	struct umroce_create_qp_resp resp = {};
+	struct ibv_qp_init_attr_ex core = *attr;
 	struct umroce_create_qp cmd = {};
 	struct mroce_qp *qp;
 	bool single;
@@ -108,7 +109,10 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_QP_INIT_ATTR_PD |
-			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
+	    ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	     attr->create_flags)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -134,12 +138,15 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 			goto err_free;
 	}
 
-	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.ibv_cmd,
+	/* it takes no flags, not even none */
+	core.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, &core, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (ret)
 		goto err_free;
 
-	ret = map_rings(qp, context, &resp.drv_payload, &attr->cap,
+	attr->cap = core.cap;
+	ret = map_rings(qp, context, &resp.drv_payload, &core.cap,
 			attr->srq != NULL);
 	if (ret)
 		goto err_destroy;

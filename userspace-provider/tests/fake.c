@@ -241,6 +241,10 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	struct umroce_create_qp_resp *drv =
 		container_of(resp, struct umroce_create_qp_resp, ibv_resp);
 
+	/* as the library does */
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS)
+		return EINVAL;
+
 	make_ring(&fake.sq, fake.entries, fake.stride);
 	drv->sq = fake.sq.info;
 	if (!attr->srq) {

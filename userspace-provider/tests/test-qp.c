@@ -486,6 +486,36 @@ static void test_domains(void)
 	fake_close(context);
 }
 
+/* saying that one wants no creation flag is allowed; there is none to have */
+static void test_create_flags(void)
+{
+	struct ibv_context *context = fake_open();
+	struct ibv_pd *pd = ops->alloc_pd(context);
+	struct ibv_cq *cq = make_cq(context, 16);
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = IBV_QPT_UD,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.pd = pd,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+	};
+	struct ibv_qp *qp;
+
+	errno = 0;
+	CHECK(!ops->create_qp_ex(context, &attr) && errno == EOPNOTSUPP);
+	attr.create_flags = 0;
+	qp = ops->create_qp_ex(context, &attr);
+	CHECK(qp && attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS);
+	CHECK(attr.cap.max_send_wr == fake.cap.max_send_wr);
+	CHECK(!ops->destroy_qp(qp));
+	CHECK(!ops->destroy_cq(cq));
+	CHECK(!ops->dealloc_pd(pd));
+	CHECK(!fake.live);
+	fake_close(context);
+}
+
 #define POSTERS 4
 #define EACH 200000
 
@@ -549,6 +579,7 @@ const struct test qp_tests[] = {
 	{ "ud", test_ud },
 	{ "receive-doorbell", test_receive_doorbell },
 	{ "domains", test_domains },
+	{ "create-flags", test_create_flags },
 	{ "posters", test_posters },
 	{},
 };
