@@ -111,6 +111,8 @@ static int mroce_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	memset(attr, 0, sizeof(*attr));
 	attr->fw_ver = (u64)MROCE_VERSION_MAJOR << 32 | MROCE_VERSION_MINOR << 16 |
 		       MROCE_VERSION_PATCH;
+	/* of no vendor: programs and rdma-core's tests take 0 for an answer that is missing */
+	attr->vendor_id = 0xffffff;
 	attr->sys_image_guid = ib->node_guid;
 	attr->max_mr_size = MROCE_MAX_MR_SIZE;
 	attr->page_size_cap = ~(u64)(PAGE_SIZE - 1);
