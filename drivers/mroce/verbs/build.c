@@ -7,10 +7,11 @@
  */
 #include "qp.h"
 
-#define MAX_PIECES	16	/* pages that a train may refer to, with one fragment to spare */
+#define MAX_PIECES 16 /* pages that a train may refer to, with one fragment to spare */
 
 /* Fragments that the range would take if no two were contiguous. */
-static unsigned int pieces(const struct mroce_sge *sge, unsigned int n, u64 offset, unsigned int len)
+static unsigned int pieces(const struct mroce_sge *sge, unsigned int n, u64 offset,
+			   unsigned int len)
 {
 	unsigned int count = 0, i;
 
@@ -31,8 +32,8 @@ static unsigned int pieces(const struct mroce_sge *sge, unsigned int n, u64 offs
 	return count;
 }
 
-static enum mroce_reason copy_to_pages(struct mroce_qp *qp, const struct mroce_send *s, u64 offset, unsigned int len,
-				       struct sk_buff *skb, int *err)
+static enum mroce_reason copy_to_pages(struct mroce_qp *qp, const struct mroce_send *s, u64 offset,
+				       unsigned int len, struct sk_buff *skb, int *err)
 {
 	enum mroce_reason reason = MROCE_REASON_NONE;
 
@@ -44,7 +45,8 @@ static enum mroce_reason copy_to_pages(struct mroce_qp *qp, const struct mroce_s
 			*err = -ENOMEM;
 			break;
 		}
-		reason = mroce_sge_read(qp->dev, qp->ib.pd, s->sge, s->num_sge, offset, page_address(page), part);
+		reason = mroce_sge_read(qp->dev, qp->ib.pd, s->sge, s->num_sge, offset,
+					page_address(page), part);
 		if (!reason)
 			*err = mroce_packet_add(skb, page, 0, part, false);
 		put_page(page);
@@ -54,7 +56,8 @@ static enum mroce_reason copy_to_pages(struct mroce_qp *qp, const struct mroce_s
 	return reason;
 }
 
-static enum mroce_reason build_request(struct mroce_qp *qp, struct mroce_xmit *x, struct sk_buff *skb, int *err)
+static enum mroce_reason build_request(struct mroce_qp *qp, struct mroce_xmit *x,
+				       struct sk_buff *skb, int *err)
 {
 	const struct mroce_send *s = mroce_sq_send(&qp->sq, x->msg->wr);
 	struct mroce_wire_atomic *atomic;
@@ -78,7 +81,8 @@ static enum mroce_reason build_request(struct mroce_qp *qp, struct mroce_xmit *x
 				      skb_put(skb, x->bytes), x->bytes);
 	if (s->num_sge > 1 && pieces(s->sge, s->num_sge, x->data.offset, x->bytes) > MAX_PIECES)
 		return copy_to_pages(qp, s, x->data.offset, x->bytes, skb, err);
-	reason = mroce_sge_to_skb(qp->dev, qp->ib.pd, s->sge, s->num_sge, x->data.offset, x->bytes, skb, &done);
+	reason = mroce_sge_to_skb(qp->dev, qp->ib.pd, s->sge, s->num_sge, x->data.offset, x->bytes,
+				  skb, &done);
 	if (!reason && done < x->bytes)
 		*err = -EMSGSIZE;
 	return reason;
@@ -96,7 +100,8 @@ static enum mroce_reason source_gone(struct mroce_xmit *x)
 	return MROCE_REASON_NONE;
 }
 
-static enum mroce_reason build_response(struct mroce_qp *qp, struct mroce_xmit *x, struct sk_buff *skb, int *err)
+static enum mroce_reason build_response(struct mroce_qp *qp, struct mroce_xmit *x,
+					struct sk_buff *skb, int *err)
 {
 	const struct mroce_msg *m = x->msg;
 	u64 addr = m->addr + x->data.offset;
@@ -104,12 +109,14 @@ static enum mroce_reason build_response(struct mroce_qp *qp, struct mroce_xmit *
 	struct mroce_mr *mr;
 
 	if (m->opcode == MROCE_OP_ATOMIC_RESP) {
-		*(__be64 *)skb_put(skb, sizeof(__be64)) = cpu_to_be64(qp->results[m->msn & qp->resp_mask]);
+		*(__be64 *)skb_put(skb, sizeof(__be64)) =
+			cpu_to_be64(qp->results[m->msn & qp->resp_mask]);
 		return MROCE_REASON_NONE;
 	}
 	if (m->opcode != MROCE_OP_READ_RESP || !x->bytes)
 		return MROCE_REASON_NONE;
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, m->rkey, IB_ACCESS_REMOTE_READ, addr, x->bytes, &reason);
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, m->rkey, IB_ACCESS_REMOTE_READ, addr, x->bytes,
+			  &reason);
 	if (!mr)
 		return source_gone(x);
 	if (x->count == 1 && x->bytes < MROCE_COPY_BELOW)
@@ -120,7 +127,8 @@ static enum mroce_reason build_response(struct mroce_qp *qp, struct mroce_xmit *
 	return MROCE_REASON_NONE;
 }
 
-enum mroce_reason mroce_qp_build(struct mroce_txs *txs, struct mroce_xmit *x, struct sk_buff *skb, int *err)
+enum mroce_reason mroce_qp_build(struct mroce_txs *txs, struct mroce_xmit *x, struct sk_buff *skb,
+				 int *err)
 {
 	struct mroce_qp *qp = mroce_qp_of(txs);
 

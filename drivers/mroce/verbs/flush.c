@@ -29,7 +29,7 @@ void mroce_qp_event_work(struct work_struct *work)
 		[MROCE_QPE_LAST_WQE] = IB_EVENT_QP_LAST_WQE_REACHED,
 	};
 	struct mroce_qp *qp = container_of(work, struct mroce_qp, event);
-	struct ib_event event = { .device = qp->ib.device, .element.qp = &qp->ib };
+	struct ib_event event = {.device = qp->ib.device, .element.qp = &qp->ib};
 	unsigned int i;
 
 	for (i = 0; i < MROCE_QPE_MAX; i++) {
@@ -213,8 +213,9 @@ static bool flush_sends(struct mroce_qp *qp, unsigned int budget)
 static bool flush_recvs(struct mroce_qp *qp, unsigned int budget)
 {
 	struct mroce_rq *rq = &qp->rq;
-	const struct mroce_cqe cqe = { .status = IB_WC_WR_FLUSH_ERR, .opcode = IB_WC_RECV,
-				       .vendor_err = MROCE_REASON_ERR_FLUSHED };
+	const struct mroce_cqe cqe = {.status = IB_WC_WR_FLUSH_ERR,
+				      .opcode = IB_WC_RECV,
+				      .vendor_err = MROCE_REASON_ERR_FLUSHED};
 	struct mroce_recv *recv;
 	u32 rsn;
 

@@ -12,9 +12,9 @@
 
 #include "qp.h"
 
-#define LOG_PACKETS	12	/* windows (rule 5) */
-#define LOG_MESSAGES	10
-#define LOG_SRQ		6
+#define LOG_PACKETS  12 /* windows (rule 5) */
+#define LOG_MESSAGES 10
+#define LOG_SRQ	     6
 
 /* ---- RTR, RTS and the way back ---- */
 
@@ -25,25 +25,26 @@ static int check_address(struct mroce_qp *qp, const struct ib_qp_attr *attr, str
 	struct ib_device *ib = qp->ib.device;
 
 	if (!grh->sgid_attr) {
-		ibdev_info_ratelimited(ib, "QP 0x%x: to RTR without a source GID (sgid_index %u)\n", qp->ib.qp_num,
-				       grh->sgid_index);
+		ibdev_info_ratelimited(ib, "QP 0x%x: to RTR without a source GID (sgid_index %u)\n",
+				       qp->ib.qp_num, grh->sgid_index);
 		return -EINVAL;
 	}
 	memcpy(saddr, grh->sgid_attr->gid.raw, sizeof(*saddr));
 	memcpy(daddr, grh->dgid.raw, sizeof(*daddr));
 	if (ipv6_addr_any(daddr)) {
-		ibdev_info_ratelimited(ib, "QP 0x%x: to RTR without a destination GID: ah_attr.grh.dgid is zero\n",
+		ibdev_info_ratelimited(ib, "QP 0x%x: to RTR without a destination GID (dgid)\n",
 				       qp->ib.qp_num);
 		return -EINVAL;
 	}
 	if (ipv6_addr_is_multicast(daddr) ||
 	    (mroce_addr_v4(daddr) && ipv4_is_multicast(daddr->s6_addr32[3]))) {
-		ibdev_info_ratelimited(ib, "QP 0x%x: destination GID %pI6c is a group\n", qp->ib.qp_num, daddr);
+		ibdev_info_ratelimited(ib, "QP 0x%x: destination GID %pI6c is a group\n",
+				       qp->ib.qp_num, daddr);
 		return -EINVAL;
 	}
 	if (mroce_addr_v4(saddr) != mroce_addr_v4(daddr)) {
-		ibdev_info_ratelimited(ib, "QP 0x%x: source GID %pI6c (sgid_index %u) and destination GID %pI6c are of two families\n",
-				       qp->ib.qp_num, saddr, grh->sgid_index, daddr);
+		ibdev_info_ratelimited(ib, "QP 0x%x: GIDs %pI6c (own) and %pI6c of two families\n",
+				       qp->ib.qp_num, saddr, daddr);
 		return -EINVAL;
 	}
 	return 0;
@@ -65,7 +66,9 @@ static int alloc_memory(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 {
 	u32 reads = max_t(u32, attr->max_dest_rd_atomic, 1), n;
 
-	/* a response may wait for its last transmission to be built while the requester has gone on */
+	/*
+	 * a response may wait for its last transmission to be built while the requester has gone on
+	 */
 	n = roundup_pow_of_two(max(4 * reads, 16U));
 	qp->resp_mask = n - 1;
 	qp->req_msg = kvcalloc(qp->sq.entries, sizeof(*qp->req_msg), GFP_KERNEL);
@@ -82,7 +85,8 @@ static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32
 {
 	mroce_txs_init(&qp->req, false, id, qp->req_msg, qp->sq.entries);
 	mroce_txs_init(&qp->resp, true, id, qp->resp_msg, qp->resp_mask + 1);
-	mroce_rxs_init(&qp->rreq, false, id, attr->rq_psn, LOG_PACKETS, qp->srq ? LOG_SRQ : LOG_MESSAGES);
+	mroce_rxs_init(&qp->rreq, false, id, attr->rq_psn, LOG_PACKETS,
+		       qp->srq ? LOG_SRQ : LOG_MESSAGES);
 	mroce_rxs_init(&qp->rresp, true, id, 0, LOG_PACKETS, LOG_MESSAGES);
 	qp->rreq.reads_max = max_t(u32, attr->max_dest_rd_atomic, 1);
 	qp->rreq.rnr_timer = attr->min_rnr_timer;
@@ -115,14 +119,15 @@ int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 		return ret;
 	h = mroce_txhalf_attach(dev, &saddr, &daddr);
 	if (IS_ERR(h)) {
-		ibdev_info_ratelimited(&dev->ib, "QP 0x%x: no connection to %pI6c: error %ld\n", qp->ib.qp_num, &daddr,
-				       PTR_ERR(h));
+		ibdev_info_ratelimited(&dev->ib, "QP 0x%x: no connection to %pI6c: error %ld\n",
+				       qp->ib.qp_num, &daddr, PTR_ERR(h));
 		return PTR_ERR(h);
 	}
 	ret = alloc_memory(qp, attr);
 	if (ret)
 		goto err_half;
-	ret = xa_alloc_cyclic(&dev->stream_xa, &id, qp->handle, XA_LIMIT(1, U32_MAX), &dev->stream_next, GFP_KERNEL);
+	ret = xa_alloc_cyclic(&dev->stream_xa, &id, qp->handle, XA_LIMIT(1, U32_MAX),
+			      &dev->stream_next, GFP_KERNEL);
 	if (ret < 0)
 		goto err_memory;
 
@@ -173,7 +178,8 @@ void mroce_qp_start(struct mroce_qp *qp)
 		req->reads_max = max_t(u8, attr->max_rd_atomic, 1);
 		req->rnr_retry = attr->rnr_retry;
 		req->rnr_left = attr->rnr_retry;
-		req->timeout = attr->timeout ? (4096ULL << attr->timeout) * (attr->retry_cnt + 1) : 0;
+		req->timeout =
+			attr->timeout ? (4096ULL << attr->timeout) * (attr->retry_cnt + 1) : 0;
 		mroce_txs_attach(req, &h->tx, attr->sq_psn);
 		mroce_txs_open(req, &open, ktime_get_ns());
 		spin_unlock(&h->lock);
@@ -300,7 +306,8 @@ static bool accept(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mro
 	instance = peer_of(qp, &peer_id);
 	spin_lock(&h->lock);
 	good = !h->gone &&
-	       (ipv6_addr_equal(&h->saddr, &qp->daddr) || (instance && instance == h->rx.instance)) &&
+	       (ipv6_addr_equal(&h->saddr, &qp->daddr) ||
+		(instance && instance == h->rx.instance)) &&
 	       (!qp->rreq.rx || qp->rreq.peer_id == open->stream) &&
 	       (!qp->rresp.rx || qp->rresp.peer_id == open->stream);
 	if (good) {
@@ -358,7 +365,8 @@ put:
 	mroce_qp_put(qp);
 }
 
-void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h, const struct mroce_open *reply)
+void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h,
+			 const struct mroce_open *reply)
 {
 	struct mroce_qp *qp = mroce_qp_by_stream(dev, reply->to);
 	bool opened = false;
@@ -396,7 +404,8 @@ static void credited(struct mroce_qp *qp, struct mroce_txhalf *h, u32 credit)
 	mroce_xmit(h);
 }
 
-void mroce_qp_control(struct mroce_dev *dev, struct mroce_rxhalf *from, const struct mroce_control *c)
+void mroce_qp_control(struct mroce_dev *dev, struct mroce_rxhalf *from,
+		      const struct mroce_control *c)
 {
 	struct mroce_qp *qp = mroce_qp_by_stream(dev, c->stream);
 	struct mroce_txhalf *h = NULL;

@@ -6,9 +6,10 @@
  */
 #include "qp.h"
 
-#define GONE_DELAY_MAX	NSEC_PER_SEC
+#define GONE_DELAY_MAX NSEC_PER_SEC
 
-void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status, enum mroce_reason reason)
+void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status,
+		  enum mroce_reason reason)
 {
 	const struct mroce_cqe cqe = {
 		.wr_id = s->wr_id,
@@ -32,8 +33,10 @@ void mroce_sq_release(struct mroce_qp *qp)
 		mroce_ah_put(s->kah);
 		s->kah = NULL;
 	}
+	/* pairs with the acquire in post_send */
 	smp_store_release(&sq->done, sq->done + 1);
 	if (qp->user)
+		/* and with the provider's: the slot is free before the completion shows */
 		smp_store_release(&sq->ring.head->consumer, sq->done);
 }
 
@@ -132,9 +135,9 @@ static void fail_head(struct mroce_qp *qp, enum mroce_reason reason, u8 nack)
 }
 
 /*
- * A peer that is gone says so at once, but programs are used to a peer that falls silent: one that exits with
- * messages to it under way does not expect to see them fail first. So they fail when silence would have made
- * them fail, or a little earlier.
+ * A peer that is gone says so at once, but programs are used to a peer that falls silent: one that
+ * exits with messages to it under way does not expect to see them fail first. So they fail when
+ * silence would have made them fail, or a little earlier.
  */
 static void fail_later(struct mroce_qp *qp)
 {
@@ -205,7 +208,8 @@ static void progress_responses(struct mroce_qp *qp)
 
 	/* a requester that has gone does not want its answers, which is no fault of ours */
 	if (failed && reason != MROCE_REASON_NAK_GONE && mroce_qp_receives(qp)) {
-		mroce_qp_raise(qp, reason == MROCE_REASON_NAK_ACCESS ? MROCE_QPE_ACCESS : MROCE_QPE_FATAL);
+		mroce_qp_raise(qp, reason == MROCE_REASON_NAK_ACCESS ? MROCE_QPE_ACCESS
+								     : MROCE_QPE_FATAL);
 		mroce_qp_error_locked(qp, reason);
 	}
 }

@@ -15,8 +15,8 @@
 #define UVERBS_MODULE_NAME mroce_qp
 #include <rdma/uverbs_named_ioctl.h>
 
-#define QPN_FIRST	16	/* the first ones are the specification's */
-#define QPN_LAST	0xfffffe
+#define QPN_FIRST 16 /* the first ones are the specification's */
+#define QPN_LAST  0xfffffe
 
 /* ---- references and lookups ---- */
 
@@ -71,7 +71,8 @@ void mroce_qp_unpin(struct mroce_txs *txs)
 	mroce_qp_put(mroce_qp_of(txs));
 }
 
-struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id, bool response)
+struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id,
+				    bool response)
 {
 	struct mroce_qp *qp = mroce_qp_by_stream(dev, own_id);
 	struct mroce_txs *txs;
@@ -79,7 +80,10 @@ struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, 
 	if (!qp)
 		return NULL;
 	txs = response ? &qp->resp : &qp->req;
-	/* attached to this half, it stays so (and the queue pair stays) while the half's lock is held */
+	/*
+	 * attached to this half, it stays so (and the queue pair stays) while the half's lock is
+	 * held
+	 */
 	if (txs->tx != tx)
 		txs = NULL;
 	mroce_qp_put(qp);
@@ -125,6 +129,8 @@ void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)
 	bool flush;
 
 	if (doorbells & MROCE_DOORBELL_RQ) {
+		if (!qp->srq)
+			mroce_rq_doorbell_seen(&qp->rq);
 		if (READ_ONCE(qp->state) == IB_QPS_ERR)
 			mroce_qp_flush_soon(qp);
 		else
@@ -189,8 +195,6 @@ static int UVERBS_HANDLER(MROCE_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *a
 		return ret;
 	if (ibqp->real_qp)
 		ibqp = ibqp->real_qp;
-	if ((doorbells & MROCE_DOORBELL_RQ) && !to_mqp(ibqp)->srq)
-		mroce_rq_doorbell_seen(&to_mqp(ibqp)->rq);
 	mroce_qp_run(to_mqp(ibqp), doorbells);
 	return 0;
 }
@@ -207,7 +211,8 @@ const struct uapi_definition mroce_qp_uapi[] = {
 	{}
 };
 
-static int mroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
+static int mroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+			   const struct ib_recv_wr **bad)
 {
 	struct mroce_qp *qp = to_mqp(ibqp);
 	int ret;
@@ -251,8 +256,8 @@ static int check_init(struct mroce_dev *dev, const struct ib_qp_init_attr *init,
 	return 0;
 }
 
-static int create_sq(struct mroce_qp *qp, struct ib_ucontext *ucontext, const struct ib_qp_init_attr *init,
-		     struct mroce_ring_info *info)
+static int create_sq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
+		     const struct ib_qp_init_attr *init, struct mroce_ring_info *info)
 {
 	struct mroce_sq *sq = &qp->sq;
 	u32 data;
@@ -286,14 +291,14 @@ static void free_sq(struct mroce_qp *qp)
 	vfree(qp->sq.sends);
 }
 
-static int create_rq(struct mroce_qp *qp, struct ib_ucontext *ucontext, struct ib_qp_init_attr *init,
-		     struct mroce_ring_info *info)
+static int create_rq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
+		     struct ib_qp_init_attr *init, struct mroce_ring_info *info)
 {
 	struct mroce_bound *b = &qp->bound;
 
 	if (!qp->srq)
-		return mroce_rq_alloc(&qp->rq, ucontext, max(init->cap.max_recv_wr, 1U), init->cap.max_recv_sge,
-				      false, info);
+		return mroce_rq_alloc(&qp->rq, ucontext, max(init->cap.max_recv_wr, 1U),
+				      init->cap.max_recv_sge, false, info);
 
 	b->size = ALIGN(struct_size_t(struct mroce_recv, sge, qp->srq->rq.max_sge), 8);
 	b->ahead = clamp_t(u32, qp->srq->rq.entries / 8, 1, MROCE_SRQ_AHEAD);
@@ -328,8 +333,8 @@ static int enter_tables(struct mroce_qp *qp)
 		ret = xa_insert(&dev->qp_xa, qpn, handle, GFP_KERNEL);
 	} else {
 		/* found by its number only once the number is set */
-		ret = xa_alloc_cyclic(&dev->qp_xa, &qpn, NULL, XA_LIMIT(QPN_FIRST, QPN_LAST), &dev->qpn_next,
-				      GFP_KERNEL);
+		ret = xa_alloc_cyclic(&dev->qp_xa, &qpn, NULL, XA_LIMIT(QPN_FIRST, QPN_LAST),
+				      &dev->qpn_next, GFP_KERNEL);
 		if (ret >= 0) {
 			qp->ib.qp_num = qpn;
 			ret = xa_err(xa_store(&dev->qp_xa, qpn, handle, GFP_KERNEL));
@@ -386,7 +391,9 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	INIT_LIST_HEAD(&qp->waiter.node);
 	tasklet_setup(&qp->sq.run, run_tasklet);
 
-	/* a kernel user's queue pair keeps the module (rule 41); ib_mad's GSI goes with the device */
+	/*
+	 * a kernel user's queue pair keeps the module (rule 41); ib_mad's GSI goes with the device
+	 */
 	if (!udata && init->qp_type != IB_QPT_GSI) {
 		if (!try_module_get(THIS_MODULE)) {
 			ret = -ENODEV;
@@ -395,7 +402,8 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 		qp->holds_module = true;
 	}
 	if (mroce_qp_is_ud(qp) && qp->srq) {
-		qp->ud_recv = kzalloc(struct_size(qp->ud_recv, sge, qp->srq->rq.max_sge), GFP_KERNEL);
+		qp->ud_recv =
+			kzalloc(struct_size(qp->ud_recv, sge, qp->srq->rq.max_sge), GFP_KERNEL);
 		if (!qp->ud_recv) {
 			ret = -ENOMEM;
 			goto err_module;

@@ -14,10 +14,10 @@
 #include "verbs.h"
 #include "../conn/conn.h"
 
-#define MROCE_SEND_REG_MR	32	/* struct mroce_send.opcode beyond enum mroce_wqe_opcode */
-#define MROCE_GSI_QPN		1
-#define MROCE_GRH_BYTES		40
-#define MROCE_SRQ_AHEAD		64	/* messages that a stream binds ahead in an SRQ, at most (rule 10) */
+#define MROCE_SEND_REG_MR 32 /* struct mroce_send.opcode beyond enum mroce_wqe_opcode */
+#define MROCE_GSI_QPN	  1
+#define MROCE_GRH_BYTES	  40
+#define MROCE_SRQ_AHEAD	  64 /* messages that a stream binds ahead in an SRQ, at most (rule 10) */
 
 /**
  * struct mroce_send - a send request, read once from its ring and kept until its completion
@@ -45,10 +45,10 @@ struct mroce_send {
 	u32 rkey;
 	u64 compare_add, swap;
 	u32 ah, qpn, qkey;
-	struct ib_mr *reg_mr;		/* kernel: REG_MR */
+	struct ib_mr *reg_mr; /* kernel: REG_MR */
 	u32 reg_key;
 	int reg_access;
-	struct mroce_ah *kah;		/* kernel UD and GSI: the handle itself, referenced */
+	struct mroce_ah *kah; /* kernel UD and GSI: the handle itself, referenced */
 	union {
 		DECLARE_FLEX_ARRAY(struct mroce_sge, sge);
 		DECLARE_FLEX_ARRAY(u8, inline_data);
@@ -57,7 +57,8 @@ struct mroce_send {
 
 /**
  * struct mroce_sq - the send queue
- * @ring: shared with the program (struct mroce_sq_wqe slots); kernel users have none and fill @sends themselves
+ * @ring: shared with the program (struct mroce_sq_wqe slots); kernel users have none and fill
+ *	@sends themselves
  * @post_lock: irqsave; producers of kernel users
  * @posted: kernel users: requests in @sends, those not yet fetched included
  * @fetched: requests taken from the ring; @done: completed (published as the ring's consumer)
@@ -70,7 +71,7 @@ struct mroce_send {
  */
 struct mroce_sq {
 	struct mroce_kring ring;
-	spinlock_t post_lock;
+	spinlock_t post_lock; /* producers of kernel users */
 	u32 posted;
 	u32 fetched, done;
 	u32 entries, max_wr, max_sge, max_inline, send_size;
@@ -81,14 +82,20 @@ struct mroce_sq {
 	bool sig_all, stopped, waiting;
 };
 
-/* what the device's tables hold: outlives the queue pair by an RCU grace period, so that a lookup can fail */
+/*
+ * what the device's tables hold: outlives the queue pair by an RCU grace period, so that a
+ * lookup can fail
+ */
 struct mroce_qp_handle {
 	refcount_t refs;
 	struct mroce_qp *qp;
 	struct rcu_head rcu;
 };
 
-/* a held packet: a copy of its payload, so that nothing of the network's or of a local sender's waits with it (rule 8) */
+/*
+ * a held packet: a copy of its payload, so that nothing of the network's or of a local
+ * sender's waits with it (rule 8)
+ */
 struct mroce_packet {
 	struct mroce_held held;
 	u64 addr;
@@ -112,16 +119,19 @@ struct mroce_operand {
  * @ahead: at most so many at once
  */
 struct mroce_bound {
-	spinlock_t lock;
+	spinlock_t lock; /* of all below */
 	u32 next, done;
 	u32 ahead, size;
 	void *recvs;
 };
 
-/* the refusal that will end the queue pair when the cursor comes to it; under the receiving half's lock */
+/*
+ * the refusal that will end the queue pair when the cursor comes to it; under the receiving
+ * half's lock
+ */
 struct mroce_rx_error {
 	bool set;
-	u8 status;		/* IB_WC_* of the receive request that is at fault; success: none is */
+	u8 status; /* IB_WC_* of the receive request that is at fault; success: none is */
 	u8 nack;
 	u16 reason;
 	u32 msn, rsn;
@@ -129,8 +139,13 @@ struct mroce_rx_error {
 
 /* asynchronous events that wait for the work item: bits of @events */
 enum mroce_qp_event {
-	MROCE_QPE_FATAL, MROCE_QPE_ACCESS, MROCE_QPE_REQUEST, MROCE_QPE_EST,
-	MROCE_QPE_DRAINED, MROCE_QPE_LAST_WQE, MROCE_QPE_MAX
+	MROCE_QPE_FATAL,
+	MROCE_QPE_ACCESS,
+	MROCE_QPE_REQUEST,
+	MROCE_QPE_EST,
+	MROCE_QPE_DRAINED,
+	MROCE_QPE_LAST_WQE,
+	MROCE_QPE_MAX
 };
 
 /**
@@ -152,7 +167,8 @@ enum mroce_qp_event {
  * @peer_closed: the peer's queue pair is gone or in error: @gone will end this one
  * @placed: lowest request number that the peer has to be told of as not placed
  * @error: reason of the error state
- * @by_responder: the error state was entered for what the peer asked: its refusal is repeated until reset
+ * @by_responder: the error state was entered for what the peer asked: its refusal is repeated until
+ *	reset
  * @close_told: CLOSE was sent; @established: something of the peer has arrived
  * @quiet: error state: nothing touches buffers any more, requests may be flushed
  * @ud_lock: UD and GSI: taking and filling of receive buffers
@@ -164,8 +180,8 @@ struct mroce_qp {
 	struct mroce_dev *dev;
 	struct mroce_cq *scq, *rcq;
 	struct mroce_srq *srq;
-	spinlock_t lock;
-	struct mutex mutex;
+	spinlock_t lock; /* state, send queue */
+	struct mutex mutex; /* modify, destroy, flush */
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;
 	bool user, holds_module;
@@ -191,7 +207,7 @@ struct mroce_qp {
 	bool peer_closed, by_responder, close_told, established, quiet, sqd_told;
 	enum mroce_reason error;
 
-	spinlock_t ud_lock;
+	spinlock_t ud_lock; /* receive queue of datagrams */
 	struct mroce_recv *ud_recv;
 
 	struct completion unused;
@@ -201,7 +217,10 @@ struct mroce_qp {
 	unsigned long events;
 };
 
-static inline struct mroce_qp *to_mqp(struct ib_qp *ib) { return container_of(ib, struct mroce_qp, ib); }
+static inline struct mroce_qp *to_mqp(struct ib_qp *ib)
+{
+	return container_of(ib, struct mroce_qp, ib);
+}
 
 static inline struct mroce_send *mroce_sq_send(const struct mroce_sq *sq, u32 index)
 {
@@ -210,7 +229,8 @@ static inline struct mroce_send *mroce_sq_send(const struct mroce_sq *sq, u32 in
 
 static inline struct mroce_qp *mroce_qp_of(struct mroce_txs *txs)
 {
-	return txs->response ? container_of(txs, struct mroce_qp, resp) : container_of(txs, struct mroce_qp, req);
+	return txs->response ? container_of(txs, struct mroce_qp, resp)
+			     : container_of(txs, struct mroce_qp, req);
 }
 
 /* RC: the states in which packets of the peer are taken */
@@ -226,49 +246,67 @@ static inline bool mroce_qp_is_ud(const struct mroce_qp *qp)
 
 /* qp.c */
 void mroce_qp_hold(struct mroce_qp *qp);
-/* Takes posted requests to the engine and transmits; completes flushed ones. Process context or softirq, no lock held. */
+/*
+ * Takes posted requests to the engine and transmits; completes flushed ones. Process context
+ * or softirq, no lock held.
+ */
 void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells);
 /* The same soon, from the tasklet. Any context. */
 void mroce_qp_kick(struct mroce_qp *qp, unsigned int doorbells);
 /* queue pair of a stream, whatever its state; to be called under RCU */
-struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id, bool response);
+struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id,
+				    bool response);
 
 /* qp_state.c */
 int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
-int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init_attr);
+int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init_attr);
 
 /* open.c: connection of an RC queue pair. mutex is held. */
-int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr);	/* to RTR; may sleep */
-void mroce_qp_start(struct mroce_qp *qp);					/* to RTS */
-/* Ends it: nothing of the engine refers to the queue pair afterwards. Sleeps until copies have ended. */
+int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr); /* to RTR; may sleep */
+void mroce_qp_start(struct mroce_qp *qp); /* to RTS */
+/*
+ * Ends it: nothing of the engine refers to the queue pair afterwards. Sleeps until copies have
+ * ended.
+ */
 void mroce_qp_disconnect(struct mroce_qp *qp);
 /* Tells the peer, as far as it was ever heard of, once, that nothing more comes or is answered. */
 void mroce_qp_say_close(struct mroce_qp *qp);
 /* the stream was refused for want of a buffer in the SRQ: it is told when one is posted */
 void mroce_qp_srq_wait(struct mroce_qp *qp);
 void mroce_qp_srq_unwait(struct mroce_qp *qp);
-/* Is @h the receiving half that the peer of @qp sends on? Attaches the response space where that is the first sign of it. */
+/*
+ * Is @h the receiving half that the peer of @qp sends on? Attaches the response space where
+ * that is the first sign of it.
+ */
 bool mroce_qp_on_half(struct mroce_qp *qp, struct mroce_rxhalf *h);
 /* Receive buffers may have been posted: tells a sender that waits. No lock held. */
 void mroce_qp_credit(struct mroce_qp *qp);
 
-/* wqe.c: one request into its slot of @sends; false: it is malformed, and its status says how. qp->lock is held. */
+/*
+ * wqe.c: one request into its slot of @sends; false: it is malformed, and its status says how.
+ * qp->lock is held.
+ */
 bool mroce_wqe_fetch(struct mroce_qp *qp, const struct mroce_sq_wqe *wqe, struct mroce_send *s);
 bool mroce_send_check(struct mroce_qp *qp, struct mroce_send *s);
 int mroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
-u8 mroce_wc_opcode(u8 opcode);	/* IB_WC_* of a struct mroce_send.opcode */
+u8 mroce_wc_opcode(u8 opcode); /* IB_WC_* of a struct mroce_send.opcode */
 
-/* sq.c: at most @budget requests from the ring to the engine; the number taken. qp->lock is held. */
+/*
+ * sq.c: at most @budget requests from the ring to the engine; the number taken. qp->lock is
+ * held.
+ */
 unsigned int mroce_sq_fetch(struct mroce_qp *qp, unsigned int budget);
 u32 mroce_sq_posted(struct mroce_qp *qp);
 /* the same, and completes what is done at once, until nothing more can be done */
 unsigned int mroce_sq_advance(struct mroce_qp *qp, unsigned int budget);
 
 /* progress.c; qp->lock is held */
-void mroce_qp_gone_work(struct work_struct *work);	/* itself takes it */
+void mroce_qp_gone_work(struct work_struct *work); /* itself takes it */
 void mroce_sq_retire(struct mroce_qp *qp);
 void mroce_sq_release(struct mroce_qp *qp);
-void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status, enum mroce_reason reason);
+void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status,
+		  enum mroce_reason reason);
 
 /* responder.c; bottom halves off */
 void mroce_qp_cursor(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs);

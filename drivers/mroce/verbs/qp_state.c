@@ -8,15 +8,17 @@
 
 #include "qp.h"
 
-#define PSN_MASK	0xffffffU
-#define QPN_MASK	0xffffffU
-#define ACCESS_FLAGS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+#define PSN_MASK 0xffffffU
+#define QPN_MASK 0xffffffU
+#define ACCESS_FLAGS                                                              \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
 
 /* one row an attribute: the range that it must be in */
 static int bad(struct mroce_qp *qp, const char *what, u32 value, u32 most)
 {
-	ibdev_dbg(&qp->dev->ib, "QP 0x%x: %s is %u, must be at most %u\n", qp->ib.qp_num, what, value, most);
+	ibdev_dbg(&qp->dev->ib, "QP 0x%x: %s is %u, must be at most %u\n", qp->ib.qp_num, what,
+		  value, most);
 	return -EINVAL;
 }
 
@@ -122,20 +124,22 @@ static void reset(struct mroce_qp *qp)
 	sq->fetched = posted;
 	sq->done = posted;
 	if (qp->user)
+		/* pairs with the provider's acquire */
 		smp_store_release(&sq->ring.head->consumer, posted);
 	sq->stopped = false;
 	sq->waiting = false;
 	qp->by_responder = false;
 	qp->quiet = false;
 	qp->error = MROCE_REASON_NONE;
-	qp->attr = (struct ib_qp_attr){ .cap = qp->attr.cap };
+	qp->attr = (struct ib_qp_attr){.cap = qp->attr.cap};
 	spin_unlock(&qp->lock);
 	if (!qp->srq)
 		mroce_rq_reset(&qp->rq);
 	spin_unlock_bh(&qp->ud_lock);
 }
 
-static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_state to, const struct ib_qp_attr *attr)
+static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
+		      const struct ib_qp_attr *attr)
 {
 	int ret;
 
@@ -145,7 +149,10 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 			reset(qp);
 		return 0;
 	case IB_QPS_ERR:
-		mroce_qp_error(qp, MROCE_REASON_ERR_FLUSHED);
+		if (from == IB_QPS_RESET)
+			set_state(qp, IB_QPS_ERR);
+		else
+			mroce_qp_error(qp, MROCE_REASON_ERR_FLUSHED);
 		return 0;
 	case IB_QPS_RTR:
 		if (!mroce_qp_is_ud(qp)) {
@@ -159,6 +166,7 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 	}
 	spin_lock_bh(&qp->lock);
 	qp->attr = *attr;
+	WRITE_ONCE(qp->rreq.rnr_timer, attr->min_rnr_timer);
 	spin_unlock_bh(&qp->lock);
 	if (to == IB_QPS_RTS && from == IB_QPS_RTR && !mroce_qp_is_ud(qp))
 		mroce_qp_start(qp);
@@ -186,7 +194,8 @@ int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
 		goto unlock;
 	if (!ib_modify_qp_is_ok(from, to, ibqp->qp_type, mask)) {
-		ibdev_dbg(ibqp->device, "QP 0x%x: from state %d to %d with attributes 0x%x is not allowed\n",
+		ibdev_dbg(ibqp->device,
+			  "QP 0x%x: from state %d to %d with attributes 0x%x is not allowed\n",
 			  ibqp->qp_num, from, to, mask);
 		goto unlock;
 	}
@@ -194,7 +203,8 @@ int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 	if (ret)
 		goto unlock;
 	/* a stream keeps its address and its resources */
-	if (from == IB_QPS_SQD && mask & (IB_QP_AV | IB_QP_PORT | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MAX_QP_RD_ATOMIC)) {
+	if (from == IB_QPS_SQD &&
+	    mask & (IB_QP_AV | IB_QP_PORT | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MAX_QP_RD_ATOMIC)) {
 		ret = -EOPNOTSUPP;
 		goto unlock;
 	}
@@ -206,7 +216,8 @@ unlock:
 	return ret;
 }
 
-int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init)
+int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init)
 {
 	struct mroce_qp *qp = to_mqp(ibqp);
 

@@ -15,7 +15,7 @@
 /* why packets of an operation are not taken */
 struct verdict {
 	u8 nack, timer;
-	u8 status;		/* of the receive request that is at fault */
+	u8 status; /* of the receive request that is at fault */
 	u16 reason;
 };
 
@@ -68,8 +68,9 @@ static bool refuse(struct verdict *v, u8 nack, u8 status, enum mroce_reason reas
 	return false;
 }
 
-static bool place_sges(struct mroce_qp *qp, const struct mroce_rxop *op, const struct mroce_sge *sge, u32 num_sge,
-		       struct sk_buff *skb, unsigned int off, u64 mask, enum mroce_reason *reason)
+static bool place_sges(struct mroce_qp *qp, const struct mroce_rxop *op,
+		       const struct mroce_sge *sge, u32 num_sge, struct sk_buff *skb,
+		       unsigned int off, u64 mask, enum mroce_reason *reason)
 {
 	u32 i, n;
 
@@ -78,7 +79,8 @@ static bool place_sges(struct mroce_qp *qp, const struct mroce_rxop *op, const s
 
 		if (!len)
 			continue;
-		*reason = mroce_sge_from_skb(qp->dev, qp->ib.pd, sge, num_sge, op->data.offset + offset_of(op, i), skb,
+		*reason = mroce_sge_from_skb(qp->dev, qp->ib.pd, sge, num_sge,
+					     op->data.offset + offset_of(op, i), skb,
 					     off + offset_of(op, i), len, ends_message(op, i, n));
 		if (*reason)
 			return false;
@@ -86,8 +88,8 @@ static bool place_sges(struct mroce_qp *qp, const struct mroce_rxop *op, const s
 	return true;
 }
 
-static bool place_send(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb, unsigned int off,
-		       struct verdict *v)
+static bool place_send(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb,
+		       unsigned int off, struct verdict *v)
 {
 	struct mroce_recv *recv;
 	enum mroce_reason reason;
@@ -114,8 +116,8 @@ static u64 ordered_of(const struct mroce_rxop *op, const struct mroce_mr *mr)
 	return op->data.flags & MROCE_F_LAST ? op->claimed & BIT_ULL(op->count - 1) : 0;
 }
 
-static bool place_write(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb, unsigned int off,
-			u64 *waits, struct verdict *v)
+static bool place_write(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb,
+			unsigned int off, u64 *waits, struct verdict *v)
 {
 	const struct mroce_data *d = &op->data;
 	enum mroce_reason reason;
@@ -131,14 +133,15 @@ static bool place_write(struct mroce_qp *qp, const struct mroce_rxop *op, struct
 		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_NAK_ACCESS);
 	if (!d->length)
 		return true;
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, d->rkey, IB_ACCESS_REMOTE_WRITE, d->addr, op->bytes, &reason);
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, d->rkey, IB_ACCESS_REMOTE_WRITE, d->addr, op->bytes,
+			  &reason);
 	if (!mr)
 		return refuse(v, MROCE_N_ACCESS, IB_WC_SUCCESS, MROCE_REASON_NAK_ACCESS);
 	*waits = ordered_of(op, mr);
 	mask = op->claimed & ~*waits;
 	while (next_run(&mask, &i, &n))
-		mroce_mr_from_skb(mr, d->addr + offset_of(op, i), skb, off + offset_of(op, i), bytes_of(op, i, n),
-				  ends_message(op, i, n));
+		mroce_mr_from_skb(mr, d->addr + offset_of(op, i), skb, off + offset_of(op, i),
+				  bytes_of(op, i, n), ends_message(op, i, n));
 	mroce_mr_put(mr);
 	return true;
 }
@@ -153,7 +156,8 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 
 	v->nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length);
 	if (v->nack) {
-		v->reason = v->nack == MROCE_N_ACCESS ? MROCE_REASON_NAK_ACCESS : MROCE_REASON_NAK_LENGTH;
+		v->reason = v->nack == MROCE_N_ACCESS ? MROCE_REASON_NAK_ACCESS
+						      : MROCE_REASON_NAK_LENGTH;
 		return false;
 	}
 	if (!mroce_opinfo[d->opcode].fixed)
@@ -177,7 +181,10 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 	return i < reads || refuse(v, MROCE_N_READS, IB_WC_SUCCESS, MROCE_REASON_NAK_READS);
 }
 
-/* The request that a response answers: that and no other, so its slot stays until the cursor has passed the response. */
+/*
+ * The request that a response answers: that and no other, so its slot stays until the cursor
+ * has passed the response.
+ */
 static struct mroce_send *answered_by(struct mroce_qp *qp, const struct mroce_data *d)
 {
 	struct mroce_send *s = NULL;
@@ -187,7 +194,8 @@ static struct mroce_send *answered_by(struct mroce_qp *qp, const struct mroce_da
 	m = mroce_txs_msg(&qp->req, d->rsn);
 	if (m && mroce_opinfo[m->opcode].answered) {
 		s = mroce_sq_send(&qp->sq, m->wr);
-		if (s->answer != d->msn || mroce_opinfo[m->opcode].fixed != (d->opcode == MROCE_OP_ATOMIC_RESP ? 16 : 0) ||
+		if (s->answer != d->msn ||
+		    mroce_opinfo[m->opcode].fixed != (d->opcode == MROCE_OP_ATOMIC_RESP ? 16 : 0) ||
 		    (d->opcode == MROCE_OP_READ_RESP && s->length != d->length))
 			s = NULL;
 		/* a part of an answer is progress too (rule 24) */
@@ -198,8 +206,8 @@ static struct mroce_send *answered_by(struct mroce_qp *qp, const struct mroce_da
 	return s;
 }
 
-static bool place_response(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb, unsigned int off,
-			   struct verdict *v)
+static bool place_response(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb,
+			   unsigned int off, struct verdict *v)
 {
 	const struct mroce_data *d = &op->data;
 	enum mroce_reason reason = MROCE_REASON_NONE;
@@ -216,7 +224,8 @@ static bool place_response(struct mroce_qp *qp, const struct mroce_rxop *op, str
 		place_sges(qp, op, s->sge, s->num_sge, skb, off, op->claimed, &reason);
 	} else if (!skb_copy_bits(skb, off, &wire, sizeof(wire))) {
 		value = be64_to_cpu(wire);
-		reason = mroce_sge_write(qp->dev, qp->ib.pd, s->sge, s->num_sge, 0, &value, sizeof(value));
+		reason = mroce_sge_write(qp->dev, qp->ib.pd, s->sge, s->num_sge, 0, &value,
+					 sizeof(value));
 	}
 	if (!reason)
 		return true;
@@ -227,8 +236,8 @@ static bool place_response(struct mroce_qp *qp, const struct mroce_rxop *op, str
 	return refuse(v, MROCE_N_OPERATION, IB_WC_SUCCESS, reason);
 }
 
-static bool place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op, struct sk_buff *skb,
-		  unsigned int off, u64 *waits, struct verdict *v)
+static bool place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+		  struct sk_buff *skb, unsigned int off, u64 *waits, struct verdict *v)
 {
 	const struct mroce_opinfo *info = &mroce_opinfo[op->data.opcode];
 
@@ -243,8 +252,8 @@ static bool place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop
 
 /* ---- what waits ---- */
 
-static struct mroce_packet *copy_packet(struct mroce_dev *dev, const struct mroce_rxop *op, u32 i, struct sk_buff *skb,
-					unsigned int off)
+static struct mroce_packet *copy_packet(struct mroce_dev *dev, const struct mroce_rxop *op, u32 i,
+					struct sk_buff *skb, unsigned int off)
 {
 	u32 len = bytes_of(op, i, 1);
 	struct mroce_packet *p;
@@ -273,7 +282,8 @@ static u8 land(struct mroce_qp *qp, const struct mroce_packet *p)
 	enum mroce_reason reason;
 	struct mroce_mr *mr;
 
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, p->rkey, IB_ACCESS_REMOTE_WRITE, p->addr, p->len, &reason);
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, p->rkey, IB_ACCESS_REMOTE_WRITE, p->addr, p->len,
+			  &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
 	if (p->last)
@@ -301,14 +311,16 @@ static void note_error(struct mroce_qp *qp, const struct mroce_rxop *op, const s
 }
 
 /* A packet at the lowest hole needs no copy of its own. */
-static u8 land_skb(struct mroce_qp *qp, const struct mroce_rxop *op, u32 i, struct sk_buff *skb, unsigned int off)
+static u8 land_skb(struct mroce_qp *qp, const struct mroce_rxop *op, u32 i, struct sk_buff *skb,
+		   unsigned int off)
 {
 	u64 addr = op->data.addr + offset_of(op, i);
 	u32 len = bytes_of(op, i, 1);
 	enum mroce_reason reason;
 	struct mroce_mr *mr;
 
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, op->data.rkey, IB_ACCESS_REMOTE_WRITE, addr, len, &reason);
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, op->data.rkey, IB_ACCESS_REMOTE_WRITE, addr, len,
+			  &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
 	mroce_mr_from_skb(mr, addr, skb, off + offset_of(op, i), len, ends_message(op, i, 1));
@@ -316,11 +328,14 @@ static u8 land_skb(struct mroce_qp *qp, const struct mroce_rxop *op, u32 i, stru
 	return MROCE_N_NONE;
 }
 
-/* half->lock is held on entry and return: packets of @waits are held, or land at once if their time has come. */
-static void hold(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs, struct mroce_rxop *op, u64 waits,
-		 struct sk_buff *skb, unsigned int off)
+/*
+ * half->lock is held on entry and return: packets of @waits are held, or land at once if their
+ * time has come.
+ */
+static void hold(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs,
+		 struct mroce_rxop *op, u64 waits, struct sk_buff *skb, unsigned int off)
 {
-	struct verdict v = { .reason = MROCE_REASON_NAK_ACCESS };
+	struct verdict v = {.reason = MROCE_REASON_NAK_ACCESS};
 
 	for (waits &= op->claimed; waits; waits &= waits - 1) {
 		u32 i = __ffs64(waits), spn = op->data.spn + i;
@@ -353,7 +368,8 @@ static void hold(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *
 }
 
 /* half->lock is held on entry and return */
-static void land_held(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs, struct mroce_rxop *op)
+static void land_held(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs,
+		      struct mroce_rxop *op)
 {
 	struct mroce_held *held;
 
@@ -403,8 +419,8 @@ static bool release_responses(struct mroce_qp *qp, u32 floor)
 	return true;
 }
 
-bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op, struct sk_buff *skb,
-		   unsigned int off)
+bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+		   struct sk_buff *skb, unsigned int off)
 {
 	bool response = op->data.flags & MROCE_F_RESPONSE, good;
 	struct mroce_rxs *rxs = response ? &qp->rresp : &qp->rreq;

@@ -142,11 +142,11 @@ static bool respond(struct mroce_qp *qp, const struct mroce_desc *d, u8 opcode, 
 }
 
 /*
- * An error found at the cursor: the packets were acknowledged, so it travels as a response, and nothing from this message
- * on is taken. @status: of the receive request, if one is at fault.
+ * An error found at the cursor: the packets were acknowledged, so it travels as a response, and
+ * nothing from this message on is taken. @status: of the receive request, if one is at fault.
  */
-static void refuse_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d, u8 nack, u8 status,
-			   enum mroce_reason reason)
+static void refuse_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d,
+			   u8 nack, u8 status, enum mroce_reason reason)
 {
 	respond(qp, d, MROCE_OP_ERROR_RESP, nack, 0);
 	spin_lock(&h->lock);
@@ -162,7 +162,10 @@ static void refuse_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const st
 	spin_unlock(&h->lock);
 }
 
-/* The cursor has come to a message that is refused for ever: that is the end of the queue pair on this side too. */
+/*
+ * The cursor has come to a message that is refused for ever: that is the end of the queue pair
+ * on this side too.
+ */
 static void end_by_responder(struct mroce_qp *qp, struct mroce_rxhalf *h)
 {
 	struct mroce_rx_error e;
@@ -177,7 +180,9 @@ static void end_by_responder(struct mroce_qp *qp, struct mroce_rxhalf *h)
 	spin_lock_bh(&qp->lock);
 	if (mroce_qp_receives(qp)) {
 		const struct mroce_cqe cqe = {
-			.status = e.status, .opcode = IB_WC_RECV, .vendor_err = e.reason,
+			.status = e.status,
+			.opcode = IB_WC_RECV,
+			.vendor_err = e.reason,
 		};
 
 		first = true;
@@ -196,7 +201,7 @@ static void end_by_responder(struct mroce_qp *qp, struct mroce_rxhalf *h)
 static void take_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d)
 {
 	const struct mroce_opinfo *info = &mroce_opinfo[d->opcode];
-	struct mroce_cqe cqe = { .opcode = info->place ? IB_WC_RECV : IB_WC_RECV_RDMA_WITH_IMM };
+	struct mroce_cqe cqe = {.opcode = info->place ? IB_WC_RECV : IB_WC_RECV_RDMA_WITH_IMM};
 	enum mroce_reason reason;
 
 	if (!info->receive)
@@ -221,7 +226,8 @@ static void take_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const stru
 		refuse_message(qp, h, d, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_MALFORMED);
 }
 
-static bool take_operand(struct mroce_qp *qp, struct mroce_rxhalf *h, u32 msn, struct mroce_operand *operand)
+static bool take_operand(struct mroce_qp *qp, struct mroce_rxhalf *h, u32 msn,
+			 struct mroce_operand *operand)
 {
 	u32 i, reads = max_t(u32, qp->attr.max_dest_rd_atomic, 1);
 	bool found = false;
@@ -240,7 +246,8 @@ static bool take_operand(struct mroce_qp *qp, struct mroce_rxhalf *h, u32 msn, s
 	return found;
 }
 
-static u8 run_atomic(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d, u64 *old)
+static u8 run_atomic(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d,
+		     u64 *old)
 {
 	struct mroce_operand o;
 	enum mroce_reason reason;
@@ -249,7 +256,8 @@ static u8 run_atomic(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct m
 
 	if (!take_operand(qp, h, d->msn, &o))
 		return MROCE_N_OPERATION;
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, d->rkey, IB_ACCESS_REMOTE_ATOMIC, d->addr, sizeof(u64), &reason);
+	mr = mroce_mr_get(qp->dev, qp->ib.pd, d->rkey, IB_ACCESS_REMOTE_ATOMIC, d->addr,
+			  sizeof(u64), &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
 	err = mroce_mr_atomic(mr, d->addr, d->opcode, o.compare_add, o.swap, old);
@@ -269,7 +277,8 @@ static void answer(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mro
 	}
 	if (nack)
 		refuse_message(qp, h, d, nack, IB_WC_SUCCESS,
-			       nack == MROCE_N_ACCESS ? MROCE_REASON_NAK_ACCESS : MROCE_REASON_NAK_OPERATION);
+			       nack == MROCE_N_ACCESS ? MROCE_REASON_NAK_ACCESS
+						      : MROCE_REASON_NAK_OPERATION);
 	else if (!respond(qp, d, opcode, 0, old))
 		refuse_message(qp, h, d, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_NAK_READS);
 }
@@ -289,7 +298,8 @@ static void answered(struct mroce_qp *qp, const struct mroce_desc *d)
 	if (!mroce_txs_responded(req, d->rsn, nack, now) && nack) {
 		/* a message that is complete here failed there (rule 9) */
 		idle = req->msn_una == req->msn_end;
-		mroce_txs_fail(req, mroce_txs_msg(req, d->rsn) ? d->rsn : req->msn_una, MROCE_REASON_NONE, nack);
+		mroce_txs_fail(req, mroce_txs_msg(req, d->rsn) ? d->rsn : req->msn_una,
+			       MROCE_REASON_NONE, nack);
 	}
 	spin_unlock(&qp->txh->lock);
 	if (idle)
@@ -301,8 +311,8 @@ static void answered(struct mroce_qp *qp, const struct mroce_desc *d)
 /* half->lock is held */
 static bool at_refusal(const struct mroce_rxs *rxs)
 {
-	return !rxs->response && rxs->refusing && rxs->refuse_reason >= MROCE_N_ACCESS && !rxs->running &&
-	       mroce_seq_diff(rxs->msn, rxs->refuse_msn) >= 0;
+	return !rxs->response && rxs->refusing && rxs->refuse_reason >= MROCE_N_ACCESS &&
+	       !rxs->running && mroce_seq_diff(rxs->msn, rxs->refuse_msn) >= 0;
 }
 
 void mroce_qp_cursor(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs)
@@ -318,7 +328,8 @@ void mroce_qp_cursor(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_r
 			d = *next;
 			spin_unlock(&h->lock);
 			/* whatever may end in a response */
-			if (!th && (rxs->response || mroce_opinfo[d.opcode].answered || mroce_opinfo[d.opcode].inv))
+			if (!th && (rxs->response || mroce_opinfo[d.opcode].answered ||
+				    mroce_opinfo[d.opcode].inv))
 				th = mroce_txhalf_hold(qp->txh);
 			if (rxs->response)
 				answered(qp, &d);

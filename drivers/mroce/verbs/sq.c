@@ -13,9 +13,11 @@ u32 mroce_sq_posted(struct mroce_qp *qp)
 	struct mroce_sq *sq = &qp->sq;
 
 	if (!qp->user)
+		/* pairs with the release in post_send */
 		return smp_load_acquire(&sq->posted);
 	/* a program may claim what it likes: what is not complete keeps its slot */
-	return sq->fetched + min(mroce_kring_filled(&sq->ring, sq->fetched), sq->entries - (sq->fetched - sq->done));
+	return sq->fetched + min(mroce_kring_filled(&sq->ring, sq->fetched),
+				 sq->entries - (sq->fetched - sq->done));
 }
 
 /* False: the request must wait for those before it. */
@@ -36,7 +38,8 @@ static void run_local(struct mroce_qp *qp, struct mroce_send *s)
 	enum mroce_reason reason;
 
 	if (s->opcode == MROCE_SEND_REG_MR)
-		reason = mroce_mr_fast_register(qp->dev, qp->ib.pd, s->reg_mr, s->reg_key, s->reg_access);
+		reason = mroce_mr_fast_register(qp->dev, qp->ib.pd, s->reg_mr, s->reg_key,
+						s->reg_access);
 	else
 		reason = mroce_mr_invalidate(qp->dev, qp->ib.pd, s->imm, false);
 	s->complete = true;
@@ -63,7 +66,10 @@ static void post(struct mroce_qp *qp, struct mroce_send *s, u32 index, u64 now)
 	if (mroce_opinfo[s->opcode].answered)
 		s->answer = qp->answers++;
 	m = mroce_txs_post(&qp->req, &p, now);
-	/* its ring has as many slots as ours: no room means a stream that is gone, and so an error to come */
+	/*
+	 * its ring has as many slots as ours: no room means a stream that is gone, and so an error
+	 * to come
+	 */
 	if (m)
 		s->msn = m->msn;
 }

@@ -12,13 +12,15 @@
 
 #include "qp.h"
 
-#define QKEY_OWN	0x80000000U	/* in a request: the queue pair's own instead (IBA 10.2.5) */
-#define PKEY_BASE	0x7fff		/* a partition key without its membership bit */
+#define QKEY_OWN  0x80000000U /* in a request: the queue pair's own instead (IBA 10.2.5) */
+#define PKEY_BASE 0x7fff /* a partition key without its membership bit */
 
 u32 mroce_ud_max(const struct mroce_qp *qp)
 {
-	/* the headers of a datagram are fewer than those of RoCE, which the port's MTU allows for */
-	return ib_mtu_enum_to_int(iboe_get_mtu(READ_ONCE(qp->dev->ndev->mtu)));
+	/* its headers are fewer than those of RoCE, which the port's MTU allows for */
+	int mtu = ib_mtu_enum_to_int(iboe_get_mtu(READ_ONCE(qp->dev->ndev->mtu)));
+
+	return max(mtu, 0);
 }
 
 /* ---- sending ---- */
@@ -51,8 +53,8 @@ static struct sk_buff *build(struct mroce_qp *qp, struct mroce_send *s)
 	if (s->flags & MROCE_WQE_INLINE) {
 		skb_put_data(skb, s->inline_data, s->length);
 	} else if (s->length) {
-		s->reason = mroce_sge_read(qp->dev, qp->ib.pd, s->sge, s->num_sge, 0, skb_put(skb, s->length),
-					   s->length);
+		s->reason = mroce_sge_read(qp->dev, qp->ib.pd, s->sge, s->num_sge, 0,
+					   skb_put(skb, s->length), s->length);
 		if (s->reason) {
 			s->status = IB_WC_LOC_PROT_ERR;
 			kfree_skb(skb);
@@ -84,7 +86,8 @@ static void send(struct mroce_qp *qp, struct mroce_send *s)
 	} else if (skb) {
 		err = mroce_packet_send(dev->sock, &ah->flow, skb, 0, 0, false, false);
 		if (err)
-			mroce_drop(dev, err == -ENOBUFS ? MROCE_REASON_TX_LOCAL_DROP : MROCE_REASON_TX_NO_ROUTE);
+			mroce_drop(dev, err == -ENOBUFS ? MROCE_REASON_TX_LOCAL_DROP
+							: MROCE_REASON_TX_NO_ROUTE);
 		mroce_count(dev, MROCE_CNT_TX_PACKETS, 1);
 		mroce_count(dev, MROCE_CNT_TX_SKBS, 1);
 		mroce_count(dev, MROCE_CNT_TX_BYTES, s->length);
@@ -157,7 +160,10 @@ unsigned int mroce_ud_run(struct mroce_qp *qp, unsigned int budget)
 
 /* ---- receiving ---- */
 
-/* The 40 bytes before the data, as programs know them from RoCE v2: an IPv6 header, or 20 bytes and an IPv4 header. */
+/*
+ * The 40 bytes before the data, as programs know them from RoCE v2: an IPv6 header, or 20
+ * bytes and an IPv4 header.
+ */
 static void make_grh(u8 *grh, const struct mroce_arrival *from, u32 length)
 {
 	u32 total = sizeof(struct udphdr) + sizeof(struct mroce_wire_ud) + length;
@@ -194,7 +200,8 @@ static struct mroce_recv *next_buffer(struct mroce_qp *qp)
 }
 
 /* ud_lock is held */
-static enum mroce_reason receive(struct mroce_qp *qp, const struct mroce_ud *ud, struct sk_buff *skb, unsigned int off,
+static enum mroce_reason receive(struct mroce_qp *qp, const struct mroce_ud *ud,
+				 struct sk_buff *skb, unsigned int off,
 				 const struct mroce_arrival *from)
 {
 	struct mroce_dev *dev = qp->dev;
@@ -221,8 +228,8 @@ static enum mroce_reason receive(struct mroce_qp *qp, const struct mroce_ud *ud,
 	make_grh(grh, from, ud->length);
 	reason = mroce_sge_write(dev, pd, recv->sge, recv->num_sge, 0, grh, sizeof(grh));
 	if (!reason && ud->length)
-		reason = mroce_sge_from_skb(dev, pd, recv->sge, recv->num_sge, sizeof(grh), skb, off, ud->length,
-					    false);
+		reason = mroce_sge_from_skb(dev, pd, recv->sge, recv->num_sge, sizeof(grh), skb,
+					    off, ud->length, false);
 	if (ud->flags & MROCE_UD_IMM) {
 		cqe.flags |= MROCE_CQE_IMM;
 		cqe.imm = (__force u32)cpu_to_be32(ud->imm);
@@ -244,15 +251,16 @@ static enum mroce_reason admit(const struct mroce_qp *qp, const struct mroce_ud 
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 
-	if (!mroce_qp_is_ud(qp) || (state != IB_QPS_RTR && state != IB_QPS_RTS && state != IB_QPS_SQD))
+	if (!mroce_qp_is_ud(qp) ||
+	    (state != IB_QPS_RTR && state != IB_QPS_RTS && state != IB_QPS_SQD))
 		return MROCE_REASON_RX_QPN;
 	if (ud->qkey != qp->attr.qkey || (ud->pkey & PKEY_BASE) != PKEY_BASE)
 		return MROCE_REASON_RX_QKEY;
 	return MROCE_REASON_NONE;
 }
 
-void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb, unsigned int off,
-		       const struct mroce_arrival *from)
+void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
+		       unsigned int off, const struct mroce_arrival *from)
 {
 	struct mroce_qp *qp = mroce_qp_by_qpn(dev, ud->dst_qpn);
 	enum mroce_reason reason;

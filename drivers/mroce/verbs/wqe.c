@@ -7,51 +7,91 @@
  */
 #include "qp.h"
 
-#define TYPE_RC	BIT(0)
-#define TYPE_UD	BIT(1)
+#define TYPE_RC BIT(0)
+#define TYPE_UD BIT(1)
 
 /* one row a request: what it needs and how it completes */
 struct wqe_info {
 	bool valid;
 	u8 types;
-	u8 wc;			/* IB_WC_* */
-	bool imm;		/* s->imm is immediate data */
-	bool remote;		/* has an address and key at the peer */
+	u8 wc; /* IB_WC_* */
+	bool imm; /* s->imm is immediate data */
+	bool remote; /* has an address and key at the peer */
 	bool atomic;
 	bool inline_ok;
-	bool local;		/* no message */
-	bool kernel;		/* not from a program's ring */
-	int access;		/* that its SGEs need */
+	bool local; /* no message */
+	bool kernel; /* not from a program's ring */
+	int access; /* that its SGEs need */
 };
 
 static const struct wqe_info wqe_info[] = {
-	[MROCE_WQE_SEND] = { .valid = true, .types = TYPE_RC | TYPE_UD, .wc = IB_WC_SEND, .inline_ok = true },
-	[MROCE_WQE_SEND_IMM] = {
-		.valid = true, .types = TYPE_RC | TYPE_UD, .wc = IB_WC_SEND, .imm = true, .inline_ok = true,
+	[MROCE_WQE_SEND] = {
+		.valid = true,
+		.types = TYPE_RC | TYPE_UD,
+		.wc = IB_WC_SEND,
+		.inline_ok = true,
 	},
-	[MROCE_WQE_SEND_INV] = { .valid = true, .types = TYPE_RC, .wc = IB_WC_SEND, .inline_ok = true },
+	[MROCE_WQE_SEND_IMM] = {
+		.valid = true,
+		.types = TYPE_RC | TYPE_UD,
+		.wc = IB_WC_SEND,
+		.imm = true,
+		.inline_ok = true,
+	},
+	[MROCE_WQE_SEND_INV] = {
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_SEND,
+		.inline_ok = true,
+	},
 	[MROCE_WQE_WRITE] = {
-		.valid = true, .types = TYPE_RC, .wc = IB_WC_RDMA_WRITE, .remote = true, .inline_ok = true,
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_RDMA_WRITE,
+		.remote = true,
+		.inline_ok = true,
 	},
 	[MROCE_WQE_WRITE_IMM] = {
-		.valid = true, .types = TYPE_RC, .wc = IB_WC_RDMA_WRITE, .remote = true, .imm = true,
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_RDMA_WRITE,
+		.remote = true,
+		.imm = true,
 		.inline_ok = true,
 	},
 	[MROCE_WQE_READ] = {
-		.valid = true, .types = TYPE_RC, .wc = IB_WC_RDMA_READ, .remote = true,
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_RDMA_READ,
+		.remote = true,
 		.access = IB_ACCESS_LOCAL_WRITE,
 	},
 	[MROCE_WQE_CMP_SWAP] = {
-		.valid = true, .types = TYPE_RC, .wc = IB_WC_COMP_SWAP, .remote = true, .atomic = true,
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_COMP_SWAP,
+		.remote = true,
+		.atomic = true,
 		.access = IB_ACCESS_LOCAL_WRITE,
 	},
 	[MROCE_WQE_FETCH_ADD] = {
-		.valid = true, .types = TYPE_RC, .wc = IB_WC_FETCH_ADD, .remote = true, .atomic = true,
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_FETCH_ADD,
+		.remote = true,
+		.atomic = true,
 		.access = IB_ACCESS_LOCAL_WRITE,
 	},
-	[MROCE_WQE_LOCAL_INV] = { .valid = true, .types = TYPE_RC, .wc = IB_WC_LOCAL_INV, .local = true },
+	[MROCE_WQE_LOCAL_INV] = {.valid = true,
+				 .types = TYPE_RC,
+				 .wc = IB_WC_LOCAL_INV,
+				 .local = true},
 	[MROCE_SEND_REG_MR] = {
-		.valid = true, .types = TYPE_RC, .wc = IB_WC_REG_MR, .local = true, .kernel = true,
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_REG_MR,
+		.local = true,
+		.kernel = true,
 	},
 };
 
@@ -86,7 +126,7 @@ bool mroce_wqe_fetch(struct mroce_qp *qp, const struct mroce_sq_wqe *wqe, struct
 	struct mroce_sq_wqe w;
 
 	memcpy(&w, wqe, sizeof(w));
-	barrier();	/* @w is what was read; the program may be writing there */
+	barrier(); /* @w is what was read; the program may be writing there */
 
 	memset(s, 0, sizeof(*s));
 	s->wr_id = w.wr_id;
@@ -211,7 +251,8 @@ static int build(const struct mroce_qp *qp, const struct ib_send_wr *wr, struct 
 	info = info_of(opcode);
 	if (!(info->types & (mroce_qp_is_ud(qp) ? TYPE_UD : TYPE_RC)))
 		return -EINVAL;
-	if (wr->send_flags & ~(IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_INLINE))
+	if (wr->send_flags &
+	    ~(IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_INLINE))
 		return -EINVAL;
 
 	memset(s, 0, sizeof(*s));
@@ -274,7 +315,8 @@ static int build(const struct mroce_qp *qp, const struct ib_send_wr *wr, struct 
 	return 0;
 }
 
-int mroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
+int mroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad_wr)
 {
 	struct mroce_qp *qp = to_mqp(ibqp);
 	struct mroce_sq *sq = &qp->sq;
