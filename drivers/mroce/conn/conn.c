@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Lifetimes of halves, and the tables that they are found in: of the whole module, read under RCU,
- * changed under table_lock (bottom halves off; no half's lock is taken inside it).
+ * changed under table_lock (bottom halves off; outside halves' locks).
  *
  * A half lives as long as it has references. The tables hold one, which goes with the half's
  * removal: unlinked, marked gone, a grace period, then timer, tasklet and routes. So whoever found
  * it under RCU, or has a reference, may use it until it sees gone; memory goes after another grace
  * period.
  *
- * Timers: linger, every LINGER_STEP while a device has halves: idle halves go.
+ * Timers: linger, every LINGER_STEP while a device has halves: idle halves go, silent ones are
+ * asked.
  */
 #include <linux/hashtable.h>
 #include <linux/once.h>
@@ -23,6 +24,7 @@
 #define TX_LINGER	(10 * HZ)	/* without a queue pair */
 #define RX_LINGER	(60 * HZ)	/* outlives the sender's, which would meet a RESET */
 #define RX_UNCONFIRMED	(5 * HZ)	/* nothing was ever heard with the id that we gave */
+#define ASK_AFTER	(15 * HZ)	/* rule 8: of silence, with queue pairs attached */
 #define MAX_RX		65536		/* receiving halves of a device */
 
 static DEFINE_SPINLOCK(table_lock);
@@ -109,16 +111,16 @@ struct mroce_rxhalf *mroce_rxhalf_by_id(struct mroce_sock *sock, u64 own_id)
 
 struct mroce_rxhalf *mroce_rxhalf_by_hello(struct mroce_dev *dev, const struct in6_addr *saddr,
 					   const struct in6_addr *daddr,
-					   const struct mroce_hello *hello, bool *replaces)
+					   const struct mroce_hello *hello, u64 *replaces)
 {
 	struct mroce_rxhalf *h;
 
-	*replaces = false;
+	*replaces = 0;
 	hash_for_each_possible_rcu(rx_addrs, h, by_addr, addr_key(saddr)) {
 		if (h->dev != dev || !ipv6_addr_equal(&h->saddr, saddr))
 			continue;
 		if (h->rx.instance != hello->instance)
-			*replaces = true;
+			*replaces = h->rx.instance;
 		else if (h->rx.half == hello->half && h->rx.peer_id == hello->own_id &&
 			 ipv6_addr_equal(&h->daddr, daddr) && refcount_inc_not_zero(&h->refs))
 			return h;
@@ -231,6 +233,30 @@ void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *a
 		    e->tx.instance == ack->instance)
 			h->joins = true;
 	spin_unlock_bh(&table_lock);
+}
+
+void mroce_txhalf_ask(struct mroce_dev *dev, const struct in6_addr *addr, u64 instance)
+{
+	struct mroce_txhalf *h;
+	u32 i;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(tx_addrs, h, by_addr, addr_key(addr)) {
+		if (h->dev != dev || !ipv6_addr_equal(&h->daddr, addr))
+			continue;
+		spin_lock_bh(&h->lock);
+		if (!h->gone && h->tx.state == MROCE_TX_OPEN && h->tx.instance == instance) {
+			for (i = 0; i + 1 < h->tx.npaths; i++)
+				if (h->tx.path[i].state == MROCE_PATH_ACTIVE)
+					break;
+			/* what is under way there asks already */
+			if (h->tx.path[i].head == h->tx.path[i].tail)
+				h->tx.path[i].probe = true;
+		}
+		spin_unlock_bh(&h->lock);
+		mroce_xmit_soon(h);
+	}
+	rcu_read_unlock();
 }
 
 /* Largest IP packet that a new half's paths pass, or a negative errno. */
@@ -413,6 +439,7 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	h->daddr = *daddr;
 	h->armed = MROCE_NEVER;
 	h->heard = jiffies;
+	h->asked = jiffies;
 	spin_lock_init(&h->lock);
 	refcount_set(&h->refs, 2);
 	mroce_hrtimer_setup(&h->timer, mroce_rxhalf_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
@@ -515,6 +542,19 @@ static bool rxhalf_silent(const struct mroce_rxhalf *h)
 	return time_after(jiffies, READ_ONCE(h->heard) + limit);
 }
 
+/*
+ * Queue pairs are attached, and perhaps packets held and buffers bound: is the peer still what it
+ * was?
+ */
+static void ask_silent(struct mroce_rxhalf *h)
+{
+	if (!time_after(jiffies, READ_ONCE(h->heard) + ASK_AFTER) ||
+	    !time_after(jiffies, h->asked + ASK_AFTER))
+		return;
+	h->asked = jiffies;
+	mroce_txhalf_ask(h->dev, &h->saddr, h->rx.instance);
+}
+
 static void linger(struct work_struct *work)
 {
 	struct mroce_conns *conns = container_of(to_delayed_work(work), struct mroce_conns, linger);
@@ -530,6 +570,8 @@ static void linger(struct work_struct *work)
 	list_for_each_entry_safe(r, rn, &conns->rx, node)
 		if (rxhalf_silent(r) && refcount_dec_if_one(&r->refs))
 			rxhalf_unlink(r, &rx);
+		else if (refcount_read(&r->refs) > 1)
+			ask_silent(r);
 	if (!conns->stopped && !(list_empty(&conns->tx) && list_empty(&conns->rx)))
 		queue_delayed_work(mroce_wq, &conns->linger, LINGER_STEP);
 	spin_unlock_bh(&table_lock);

@@ -73,7 +73,7 @@ struct mroce_txhalf {
  *	was heard for a while
  * @gone: as in struct mroce_txhalf
  * @confirmed: a packet with our id came, so the sender is where it says
- * @heard: jiffies of the last packet
+ * @heard: jiffies of the last packet; @asked: of the last time that the peer was asked for one
  */
 struct mroce_rxhalf {
 	struct mroce_rx rx;
@@ -89,7 +89,7 @@ struct mroce_rxhalf {
 	struct mroce_rx_stats told;
 	struct hlist_node by_id, by_addr;
 	struct list_head node;
-	unsigned long heard;
+	unsigned long heard, asked;
 	struct rcu_head rcu;
 };
 
@@ -238,16 +238,21 @@ struct mroce_txhalf *mroce_txhalf_by_peer(struct mroce_sock *sock, const struct 
 					  u64 peer_id);
 struct mroce_rxhalf *mroce_rxhalf_by_id(struct mroce_sock *sock, u64 own_id);
 /*
- * The receiving half of this sender, or NULL; a reference. *@replaces: none, but one of another
- * instance is known at that address.
+ * The receiving half of this sender, or NULL; a reference. *@replaces: none, but one of this
+ * instance is known at that address; else 0.
  */
 struct mroce_rxhalf *mroce_rxhalf_by_hello(struct mroce_dev *dev, const struct in6_addr *saddr,
 					   const struct in6_addr *daddr,
-					   const struct mroce_hello *hello, bool *replaces);
+					   const struct mroce_hello *hello, u64 *replaces);
 /* A new one, with a reference; -EEXIST: another processor was first, look again. */
 struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_addr *saddr,
 				      const struct in6_addr *daddr, const struct mroce_hello *hello,
 				      u8 npaths, __be16 sport);
+/*
+ * Asks the peer that was @instance at @addr whether it still is: a probe, which a successor answers
+ * with a RESET. Half-open connections are found by nothing else when this side never sends.
+ */
+void mroce_txhalf_ask(struct mroce_dev *dev, const struct in6_addr *addr, u64 instance);
 /* a sending half has learned its peer's instance */
 void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack);
 /* source port of a path in an epoch, other than those of the half's other paths */

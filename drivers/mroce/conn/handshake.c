@@ -108,7 +108,7 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello,
 		   const struct mroce_arrival *from, unsigned int mtu, struct mroce_hello *ack)
 {
 	struct mroce_rxhalf *h;
-	bool replaces;
+	u64 replaces;
 
 	prepare(dev, hello, from, mtu, ack);
 	if (hello->version_min > MROCE_WIRE_VERSION || hello->version_max < MROCE_WIRE_VERSION) {
@@ -128,6 +128,9 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello,
 			make_cookie(dev, hello, from, slice_now(), ack->cookie);
 			return;
 		}
+		/* it receives at this address: what was there before has a reason to be asked */
+		if (replaces)
+			mroce_txhalf_ask(dev, &from->saddr, replaces);
 		h = mroce_rxhalf_add(dev, &from->saddr, &from->daddr, hello, ack->npaths,
 				     from->sport);
 		/* another processor was first: the asker repeats its HELLO, or has its answer */
