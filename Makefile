@@ -84,11 +84,8 @@ provider:
 	@tree="$(RDMA_CORE)"; [ -n "$$tree" ] || tree=$$(scripts/setup -p provider); \
 	userspace-provider/build.sh "$$tree" $(BUILD)/provider
 
-LOAD_SOURCES = $(wildcard scripts/load/*.c)
-load: $(BUILD)/load/mroce-load
-$(BUILD)/load/mroce-load: $(LOAD_SOURCES) $(wildcard scripts/load/*.h)
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -o $@ $(LOAD_SOURCES) -libverbs -lrdmacm -lpthread
+load:
+	@$(MAKE) -C scripts/load O=$(BUILD)/load
 
 # ---- install
 
@@ -110,23 +107,28 @@ clean:
 # ---- checks
 
 CHECKED_C = $(shell git ls-files 'drivers/*.[ch]' 'include/*.h' 'kunit/*.[ch]')
-# What README.md says about each of these
-CHECKPATCH_IGNORE := FILE_PATH_CHANGES,LINUX_VERSION_CODE
+# Documentation/development.rst says why
+CHECKPATCH_IGNORE := FILE_PATH_CHANGES,LINUX_VERSION_CODE,ALLOC_WITH_SIZEOF
 .PHONY: check sparse checkpatch shellcheck
-check: sparse checkpatch shellcheck
+check: checkpatch shellcheck
+	@$(MAKE) sparse KUNIT=
+	@[ ! -e $(UML_KASAN)/.config ] || $(MAKE) sparse KUNIT=1 KDIR=$(UML_KASAN)
 
-# every warning that names a file of ours; C=2 checks also what is up to date
+# Every warning that names a file of ours; C=2 checks also what is up to date. Sparse before
+# 0.6.5 does not know an operator, read as another one here, nor can it evaluate what 7.x asserts
+# about every MODULE_LICENSE() and its like.
 sparse: sources
 	@log=$(OUT)/sparse.log; exec 9>$(OUT)/.lock; flock 9; \
-	$(KBUILD) W=1 C=2 modules >$$log 2>&1 || { cat $$log >&2; exit 1; }; \
-	if grep -E '^[^ ]*(drivers/mroce|include/mroce|include/uapi/rdma/mroce|kunit)[^ ]*:[0-9]+.*(warning|error):' $$log; then \
+	$(KBUILD) W=1 C=2 CF=-D__typeof_unqual__=__typeof__ modules >$$log 2>&1 || { cat $$log >&2; exit 1; }; \
+	if grep -E '^[^ ]*(drivers/mroce|include/mroce|include/uapi/rdma/mroce|kunit)[^ ]*:[0-9]+.*(warning|error):' $$log | \
+		grep -v 'error: bad constant expression$$'; then \
 		echo "make: sparse or W=1 has something to say ($$log)" >&2; exit 1; fi
 	@echo "sparse, W=1: silent for $(RELEASE)"
 
 checkpatch:
-	@src=$$(scripts/setup -p linux-source); \
-	perl $$src/scripts/checkpatch.pl --no-tree --strict --terse --quiet --show-types \
-		--max-line-length=100 --ignore $(CHECKPATCH_IGNORE) --file $(CHECKED_C)
+	@src=$$(scripts/setup -p linux-source); ! perl $$src/scripts/checkpatch.pl --no-tree --strict --terse \
+		--show-types --max-line-length=100 --ignore $(CHECKPATCH_IGNORE) --file $(CHECKED_C) | \
+		grep -v 'total: 0 errors, 0 warnings, 0 checks'
 	@echo "checkpatch --strict: silent"
 
 shellcheck:
