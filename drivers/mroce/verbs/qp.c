@@ -260,23 +260,25 @@ static int create_sq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
 		     const struct ib_qp_init_attr *init, struct mroce_ring_info *info)
 {
 	struct mroce_sq *sq = &qp->sq;
-	u32 data;
+	u32 data, stride;
 	int ret;
 
 	sq->max_wr = max(init->cap.max_send_wr, 1U);
 	sq->max_sge = init->cap.max_send_sge;
-	sq->max_inline = init->cap.max_inline_data;
 	sq->entries = roundup_pow_of_two(sq->max_wr);
 	sq->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	data = max_t(u32, sq->max_sge * sizeof(struct mroce_sge), sq->max_inline);
+	data = max_t(u32, sq->max_sge * sizeof(struct mroce_sge), init->cap.max_inline_data);
+	stride = ALIGN(sizeof(struct mroce_sq_wqe) + data, 64);
+	/* the slots' room is there: programs that send a few bytes inline do not all ask for it */
+	sq->max_inline = min_t(u32, stride - sizeof(struct mroce_sq_wqe), MROCE_MAX_INLINE);
+	data = max(data, sq->max_inline);
 	sq->send_size = ALIGN(sizeof(struct mroce_send) + data, 8);
 	sq->sends = vzalloc(array_size(sq->entries, sq->send_size));
 	if (!sq->sends)
 		return -ENOMEM;
 	if (!ucontext)
 		return 0;
-	ret = mroce_kring_alloc(&sq->ring, ucontext, sq->entries,
-				ALIGN(sizeof(struct mroce_sq_wqe) + data, 64), info);
+	ret = mroce_kring_alloc(&sq->ring, ucontext, sq->entries, stride, info);
 	if (ret) {
 		vfree(sq->sends);
 		sq->sends = NULL;
@@ -426,6 +428,7 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	if (qp->srq)
 		mroce_srq_hold(qp->srq);
 	init->cap.max_send_wr = qp->sq.max_wr;
+	init->cap.max_inline_data = qp->sq.max_inline;
 	qp->attr.cap = init->cap;
 	return 0;
 
