@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The window of a path: doubling at start-up, then one packet a round trip; half a packet
- * less for each marked packet; delay and heavy loss bound the rest (RULES.md 17, 18, 34). Loss alone
- * changes nothing: it is resent. Pure; the half's lock is the caller's.
+ * less for each marked packet; delay and heavy loss bound the rest (RULES.md 17, 18, 34). Loss
+ * alone changes nothing: it is resent. Pure; the half's lock is the caller's.
  */
 #include "tx.h"
 
 #define CWND_FIRST	65536U		/* bytes */
 #define CWND_FIRST_PKTS	10U
-#define CWND_LAST	(1U << 20)
+#define CWND_LAST	1048576U
 #define CWND_LEAST_PKTS	2U
 #define DELAY_FLOOR	(1 * MROCE_MSEC)	/* rule 17: queueing delay that is always allowed */
 #define HEAVY_LOSS	8		/* more than 1/8 of a round trip's packets */
-#define HEAVY_LOSS_MIN	16		/* packets in a round trip below which the ratio says nothing */
+#define HEAVY_LOSS_MIN	16		/* packets in a round trip below which it says nothing */
 
 static u32 packet_cost(const struct mroce_tx *tx)
 {
@@ -32,7 +32,8 @@ static void cwnd_cut(struct mroce_tx *tx, struct mroce_txpath *p, u32 to)
 
 void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p)
 {
-	p->cwnd = clamp(CWND_FIRST_PKTS * packet_cost(tx), CWND_FIRST + CWND_FIRST_PKTS * MROCE_OVERHEAD, CWND_LAST);
+	p->cwnd = clamp(CWND_FIRST_PKTS * packet_cost(tx),
+			CWND_FIRST + CWND_FIRST_PKTS * MROCE_OVERHEAD, CWND_LAST);
 	p->ssthresh = CWND_LAST;
 	p->limited = false;
 	p->ecn_seen = false;
@@ -44,7 +45,8 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p)
 
 	if (p->round_packets >= HEAVY_LOSS_MIN && p->round_lost * HEAVY_LOSS > p->round_packets)
 		cwnd_cut(tx, p, min_t(u64, p->round_bytes, p->cwnd));
-	else if (!p->ecn_seen && p->srtt > p->base && p->srtt - p->base > max_t(u64, p->base, DELAY_FLOOR))
+	else if (!p->ecn_seen && p->srtt > p->base &&
+		 p->srtt - p->base > max_t(u64, p->base, DELAY_FLOOR))
 		cwnd_cut(tx, p, p->cwnd - p->cwnd / 8);
 	if (p->cwnd > most)
 		p->cwnd = max_t(u64, most, cwnd_least(tx));
@@ -55,7 +57,8 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p)
 	p->round_bytes = 0;
 }
 
-void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, u32 acked_bytes, u32 lost, u64 now)
+void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,
+		  u32 acked_bytes, u32 lost, u64 now)
 {
 	u32 marked = ack->ce - p->ce, cut;
 	s32 packets = ack->packets - p->packets;
@@ -74,7 +77,8 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 
 	if (marked) {
 		/* one event an ACK (rule 34), and no more than half a window a round trip */
-		cut = min_t(u64, (u64)min_t(u32, marked, MROCE_TRAIN_MAX) * packet_cost(tx) / 2, p->cwnd / 2);
+		cut = min_t(u64, (u64)min_t(u32, marked, MROCE_TRAIN_MAX) * packet_cost(tx) / 2,
+			    p->cwnd / 2);
 		if (p->round_cut + cut <= p->cwnd / 2) {
 			p->round_cut += cut;
 			cwnd_cut(tx, p, p->cwnd - cut);

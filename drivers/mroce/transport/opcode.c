@@ -49,7 +49,8 @@ const struct mroce_opinfo mroce_opinfo[32] = {
 
 u32 mroce_packets(u8 opcode, u32 length, u16 psize)
 {
-	if (opcode >= ARRAY_SIZE(mroce_opinfo) || !mroce_opinfo[opcode].payload || !length || !psize)
+	if (opcode >= ARRAY_SIZE(mroce_opinfo) || !mroce_opinfo[opcode].payload || !length ||
+	    !psize)
 		return 1;
 	return (length - 1) / psize + 1;
 }

@@ -27,7 +27,10 @@ static void put_base(struct mroce_wire_base *w, const struct mroce_base *b, u8 t
 	w->id = cpu_to_be64(b->id);
 }
 
-/* A handshake is how two hosts find out that they speak different versions, so its packets are let through. */
+/*
+ * A handshake is how two hosts find out that they speak different
+ * versions, so its packets are let through.
+ */
 static bool version_free(u8 type)
 {
 	return type == MROCE_T_HELLO || type == MROCE_T_HELLO_ACK;

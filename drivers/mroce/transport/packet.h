@@ -141,7 +141,10 @@ int mroce_parse_ud(const void *p, size_t len, struct mroce_ud *u);
 #define MROCE_HEADER_MAX \
 	(sizeof(struct mroce_wire_ack) + MROCE_MAX_RECORDS * sizeof(struct mroce_wire_record))
 
-/* bytes of the ACKs that share a datagram, at most: no path passes less (IPv6's 1,280, less its header and UDP's) */
+/*
+ * bytes of the ACKs that share a datagram, at most: no path passes
+ * less (IPv6's 1,280, less its header and UDP's)
+ */
 #define MROCE_ACK_DATAGRAM	1232
 
 static inline size_t mroce_ack_size(const struct mroce_ack *a)

@@ -3,8 +3,8 @@
  * The receiving half: the numbers of each path, its bitmap and counts, and the
  * acknowledgements made of them. Pure; the half's lock is the caller's.
  *
- * An ACK is due at once for a new hole, a change of the CE mark, a request, a duplicate, a refusal, and after
- * MROCE_ACK_PACKETS packets or one train, whichever is more; else after MROCE_ACK_DELAY.
+ * An ACK is due at once for a new hole, a change of the CE mark, a request, a duplicate, a refusal,
+ * and after MROCE_ACK_PACKETS packets or one train, whichever is more; else after MROCE_ACK_DELAY.
  */
 #include "rx.h"
 
@@ -88,7 +88,10 @@ static void make_due(struct mroce_rx *rx, struct mroce_rxpath *p)
 		list_add_tail(&p->due, &rx->due);
 }
 
-/* One datagram carries the ACKs of several paths: what waits for its timer goes along with what cannot wait. */
+/*
+ * One datagram carries the ACKs of several paths: what waits for its
+ * timer goes along with what cannot wait.
+ */
 static void all_due(struct mroce_rx *rx)
 {
 	u32 i;
@@ -114,8 +117,8 @@ static void restart(struct mroce_rxpath *p, u8 epoch)
 	p->duplicate = false;
 }
 
-enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *data, u32 count, u32 bytes, bool ce, u64 now,
-				  struct mroce_rxop *op)
+enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *data, u32 count,
+				  u32 bytes, bool ce, u64 now, struct mroce_rxop *op)
 {
 	struct mroce_rxpath *p;
 
@@ -123,7 +126,10 @@ enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *
 		return MROCE_REASON_RX_PATH;
 	p = &rx->path[data->base.path];
 	if (data->base.epoch != p->epoch) {
-		/* an older epoch is late; a newer one starts the path again, but not under a copy's feet */
+		/*
+		 * an older epoch is late; a newer one starts the path
+		 * again, but not under a copy's feet
+		 */
 		if ((s8)(data->base.epoch - p->epoch) < 0 || !list_empty(&p->pending))
 			return MROCE_REASON_RX_PATH;
 		restart(p, data->base.epoch);
@@ -156,7 +162,10 @@ static void count_arrival(struct mroce_rx *rx, struct mroce_rxpath *p, const str
 	}
 }
 
-/* Numbers [first, first + count) with op's bits enter the path's bitmap. True: a hole opened, or something came late. */
+/*
+ * Numbers [first, first + count) with op's bits enter the path's
+ * bitmap. True: a hole opened, or something came late.
+ */
 static bool enter_numbers(struct mroce_rxpath *p, const struct mroce_rxop *op)
 {
 	u32 first = op->data.base.number, last = first + op->count - 1, i;
@@ -208,7 +217,8 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 	p->unacked += op->count;
 	p->train = max(op->count, p->train - p->train / 8);
 	if (now || op->duplicate || op->refused || p->is_late || op->data.flags & MROCE_F_ACKREQ ||
-	    p->unacked >= max_t(u32, MROCE_ACK_PACKETS, min_t(u32, p->train, NEVER_UNREPORTED / 2))) {
+	    p->unacked >= max_t(u32, MROCE_ACK_PACKETS,
+				min_t(u32, p->train, NEVER_UNREPORTED / 2))) {
 		make_due(rx, p);
 		all_due(rx);
 	} else if (p->ack_at == MROCE_NEVER) {
@@ -217,7 +227,10 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 	}
 }
 
-/* Highest number below which nothing is being copied; what an earlier ACK already reported stays reported. */
+/*
+ * Highest number below which nothing is being copied; what an earlier
+ * ACK already reported stays reported.
+ */
 static u32 settled(const struct mroce_rxpath *p)
 {
 	const struct mroce_rxop *op;
@@ -237,7 +250,10 @@ static void add_record(struct mroce_ack *ack, const struct mroce_record_news *r)
 	ack->record[ack->nrecords++] = *r;
 }
 
-/* NACKs of this path first: the sender must not take refused packets for lost ones. Then what streams have to tell. */
+/*
+ * NACKs of this path first: the sender must not take refused packets
+ * for lost ones. Then what streams have to tell.
+ */
 static void add_news(struct mroce_rx *rx, u8 path, struct mroce_ack *ack)
 {
 	struct mroce_rxs *rxs, *next;
@@ -352,7 +368,8 @@ void mroce_rx_timer(struct mroce_rx *rx, u64 now)
 	}
 }
 
-void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 spn, u32 msn, u8 reason, u8 timer)
+void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 spn,
+		   u32 msn, u8 reason, u8 timer)
 {
 	struct mroce_news *n, *free = NULL;
 	u32 i, stream = rxs->peer_id, index = spn - op->data.spn;
@@ -401,7 +418,8 @@ bool mroce_rx_unknown(struct mroce_rx *rx, struct mroce_rxop *op)
 	for (i = 0; i < MROCE_MAX_TOMBS; i++) {
 		struct mroce_tomb *t = &rx->tomb[i];
 
-		if (!t->until || t->until <= op->now || t->own_id != op->data.stream || t->response != response)
+		if (!t->until || t->until <= op->now || t->own_id != op->data.stream ||
+		    t->response != response)
 			continue;
 		ghost.peer_id = t->peer_id;
 		for (j = 0; j < op->count; j++) {
@@ -410,7 +428,8 @@ bool mroce_rx_unknown(struct mroce_rx *rx, struct mroce_rxop *op)
 				op->duplicate = true;
 			} else {
 				op->refused = MROCE_N_GONE;
-				mroce_rx_nack(rx, &ghost, op, op->data.spn + j, op->data.msn, MROCE_N_GONE, 0);
+				mroce_rx_nack(rx, &ghost, op, op->data.spn + j, op->data.msn,
+					      MROCE_N_GONE, 0);
 				break;
 			}
 		}

@@ -25,10 +25,12 @@
 #include "reason.h"
 #include "tx.h"		/* limits and time units */
 
-#define MROCE_ACK_PACKETS	32	/* an ACK at least every so many packets, or one train (rule 12) */
+/* an ACK at least every so many packets, or one train (rule 12) */
+#define MROCE_ACK_PACKETS	32
 #define MROCE_MAX_NEWS		32
 #define MROCE_MAX_TOMBS		64
-#define MROCE_TOMB_LIFE		(3000 * MROCE_MSEC)	/* ≥ 1 s and ≥ 3 probe timeouts at their cap (rule 4) */
+/* ≥ 1 s and ≥ 3 probe timeouts at their cap (rule 4) */
+#define MROCE_TOMB_LIFE		(3000 * MROCE_MSEC)
 
 struct mroce_rx;
 struct mroce_rxs;
@@ -38,7 +40,8 @@ struct mroce_rxs;
  * @data: header of its first packet; @count packets, @bytes of payload
  * @claimed: packets to be copied (bit i: packet i); shrinks as they are placed, held or un-claimed
  * @bits: packets whose path bit will be set: placed, held, or known duplicates
- * @inorder: everything before packet 0 had landed when it was claimed, and all of it was claimed: one copy, in order, will do
+ * @inorder: everything before packet 0 had landed when it was claimed, and all of it was claimed:
+ *   one copy, in order, will do
  * @refused: not taken, for this reason; the NACK is queued
  */
 struct mroce_rxop {
@@ -84,7 +87,8 @@ struct mroce_desc {
  * @rnr_timer: InfiniBand code that RNR NACKs carry (the queue pair's min_rnr_timer)
  * @copiers: operations between claim and finish
  * @running: somebody handles messages (mroce_rxs_message())
- * @landing: a held packet is being copied; @lander: who moved @base last and lands what that released
+ * @landing: a held packet is being copied; @lander: who moved @base last and lands what that
+ *   released
  */
 struct mroce_rxs {
 	struct mroce_rx *rx;
@@ -171,13 +175,17 @@ int mroce_rx_init(struct mroce_rx *rx, u64 own_id, const struct mroce_hello *hel
 void mroce_rx_free(struct mroce_rx *rx);
 
 /*
- * A numbered packet. Data: @op goes on to mroce_rxs_claim() or, if its stream is not known, mroce_rx_unknown(); control, OPEN and
- * probes (whose @data has base, stamp and flags only): straight to mroce_rx_finish(), with @op->bits set to 1 if it was taken.
- * A reason other than NONE: drop it, @op is not in use.
+ * A numbered packet. Data: @op goes on to mroce_rxs_claim() or, if its stream is not known,
+ * mroce_rx_unknown(); control, OPEN and probes (whose @data has base, stamp and flags only):
+ * straight to mroce_rx_finish(), with @op->bits set to 1 if it was taken. A reason other than NONE:
+ * drop it, @op is not in use.
  */
-enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *data, u32 count, u32 bytes, bool ce, u64 now,
-				  struct mroce_rxop *op);
-/* No such stream: a tombstone answers (duplicate or GONE); false: nothing is known of it. Then mroce_rx_finish(). */
+enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *data, u32 count,
+				  u32 bytes, bool ce, u64 now, struct mroce_rxop *op);
+/*
+ * No such stream: a tombstone answers (duplicate or GONE); false:
+ * nothing is known of it. Then mroce_rx_finish().
+ */
 bool mroce_rx_unknown(struct mroce_rx *rx, struct mroce_rxop *op);
 void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rxop *op);
 
@@ -188,36 +196,52 @@ void mroce_rx_timer(struct mroce_rx *rx, u64 now);
 
 /* ---- streams (rx_stream.c) ---- */
 
-void mroce_rxs_init(struct mroce_rxs *rxs, bool response, u32 own_id, u32 psn, u8 log_packets, u8 log_messages);
+void mroce_rxs_init(struct mroce_rxs *rxs, bool response, u32 own_id, u32 psn, u8 log_packets,
+		    u8 log_messages);
 void mroce_rxs_attach(struct mroce_rxs *rxs, struct mroce_rx *rx, u32 peer_id);
 /*
- * Takes it out of its half and leaves a tombstone; held packets are moved to @held for the caller to free, and
- * bitmaps freed. copiers is 0 (set @dead and wait). Without effect if not attached, but for the memory.
+ * Takes it out of its half and leaves a tombstone; held packets are moved to @held for the caller
+ * to free, and bitmaps freed. copiers is 0 (set @dead and wait). Without effect if not attached,
+ * but for the memory.
  */
 void mroce_rxs_detach(struct mroce_rxs *rxs, u64 now, struct list_head *held);
 
-/* Receive numbers below @credit have a buffer. True: a CONTROL CREDIT is wanted, for a sender was refused (rule 10). */
+/*
+ * Receive numbers below @credit have a buffer. True: a CONTROL CREDIT
+ * is wanted, for a sender was refused (rule 10).
+ */
 bool mroce_rxs_credit(struct mroce_rxs *rxs, u32 credit);
 
 /*
- * Fills @op->claimed, @op->bits, @op->inorder or @op->refused. @copy is true if there is something to copy.
- * A reason: malformed or busy, nothing was claimed (go on to mroce_rx_finish() all the same).
+ * Fills @op->claimed, @op->bits, @op->inorder or @op->refused. @copy is true if there is something
+ * to copy. A reason: malformed or busy, nothing was claimed (go on to mroce_rx_finish() all the
+ * same).
  */
 enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op);
-/* Packets of @mask could not be taken: NACK with @nack (and @timer: ms, or the RNR code), or NONE: as if lost. */
+/*
+ * Packets of @mask could not be taken: NACK with @nack (and @timer:
+ * ms, or the RNR code), or NONE: as if lost.
+ */
 void mroce_rxs_unclaim(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask, u8 nack, u8 timer);
 /* Packets of @mask are in memory. */
 void mroce_rxs_placed(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask);
-/* Packet @i waits as @held: true. False: all before it has landed; copy it now and report it placed. */
+/*
+ * Packet @i waits as @held: true. False: all before it has landed;
+ * copy it now and report it placed.
+ */
 bool mroce_rxs_hold(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, struct mroce_held *held);
-/* The held packet that may land now, taken off the list; NULL: none, or another operation lands them. */
+/*
+ * The held packet that may land now, taken off the list; NULL: none,
+ * or another operation lands them.
+ */
 struct mroce_held *mroce_rxs_land(struct mroce_rxs *rxs, struct mroce_rxop *op);
 /* It has landed; @nack other than NONE: it could not, its message is refused for ever. */
 void mroce_rxs_landed(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 spn, u8 nack);
 
 /*
- * The message at the cursor if it is whole, and moves the cursor over it. NULL: none, and @running is cleared.
- * The first caller sets @running; others get NULL until it is done: messages are handled one at a time, in order.
+ * The message at the cursor if it is whole, and moves the cursor over it. NULL: none, and @running
+ * is cleared. The first caller sets @running; others get NULL until it is done: messages are
+ * handled one at a time, in order.
  */
 bool mroce_rxs_begin(struct mroce_rxs *rxs);
 const struct mroce_desc *mroce_rxs_message(struct mroce_rxs *rxs);
@@ -226,6 +250,7 @@ void mroce_rxs_refuse(struct mroce_rxs *rxs, u32 msn, u8 nack);
 
 /* ---- inside transport/ ---- */
 bool mroce_rxs_landing(struct mroce_rxs *rxs);
-void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 spn, u32 msn, u8 reason, u8 timer);
+void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 spn,
+		   u32 msn, u8 reason, u8 timer);
 
 #endif

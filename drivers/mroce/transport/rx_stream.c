@@ -9,7 +9,8 @@
 #define DESC_FIRST	16	/* ring of messages, to begin with */
 #define ANSWER_AGAIN	10	/* ms: MEMORY */
 
-void mroce_rxs_init(struct mroce_rxs *rxs, bool response, u32 own_id, u32 psn, u8 log_packets, u8 log_messages)
+void mroce_rxs_init(struct mroce_rxs *rxs, bool response, u32 own_id, u32 psn, u8 log_packets,
+		    u8 log_messages)
 {
 	memset(rxs, 0, sizeof(*rxs));
 	rxs->response = response;
@@ -36,7 +37,8 @@ static void drop_nacks(struct mroce_rx *rx, const struct mroce_rxs *rxs)
 	for (i = 0; i < MROCE_MAX_NEWS; i++)
 		if (rx->nack[i].used && rx->nack[i].r.stream == rxs->peer_id &&
 		    !!(rx->nack[i].r.flags & MROCE_R_RESPONSE) == rxs->response &&
-		    rx->nack[i].r.reason != MROCE_N_ACCESS && rx->nack[i].r.reason != MROCE_N_LENGTH) {
+		    rx->nack[i].r.reason != MROCE_N_ACCESS &&
+		    rx->nack[i].r.reason != MROCE_N_LENGTH) {
 			rx->nack[i].used = false;
 			rx->nnack--;
 		}
@@ -105,7 +107,7 @@ static struct mroce_desc *desc_at(const struct mroce_rxs *rxs, u32 msn)
 /* The ring covers messages [rxs->msn, msn]; it doubles up to the window. */
 static struct mroce_desc *desc_for(struct mroce_rxs *rxs, u32 msn)
 {
-	u32 size = rxs->desc ? rxs->desc_mask + 1 : 0, bigger = max(size, (u32)DESC_FIRST), i;
+	u32 size = rxs->desc ? rxs->desc_mask + 1 : 0, bigger = max_t(u32, size, DESC_FIRST), i;
 	struct mroce_desc *desc;
 
 	if (msn - rxs->msn < size)
@@ -128,7 +130,8 @@ static void describe(struct mroce_desc *d, const struct mroce_data *h)
 	u32 index = h->psize ? h->offset / h->psize : 0;
 
 	*d = (struct mroce_desc){
-		.addr = h->addr - (mroce_opinfo[h->opcode].payload && mroce_opinfo[h->opcode].rdma ? h->offset : 0),
+		.addr = h->addr - (mroce_opinfo[h->opcode].payload &&
+				   mroce_opinfo[h->opcode].rdma ? h->offset : 0),
 		.msn = h->msn,
 		.first = h->spn - index,
 		.packets = mroce_packets(h->opcode, h->length, h->psize),
@@ -145,8 +148,8 @@ static void describe(struct mroce_desc *d, const struct mroce_data *h)
 }
 
 /*
- * Does a packet belong to the message as its first packet described it? ERROR_RESP takes the place of any packet of a READ_RESP
- * whose source has gone.
+ * Does a packet belong to the message as its first packet described it? ERROR_RESP takes the place
+ * of any packet of a READ_RESP whose source has gone.
  */
 static bool same_message(struct mroce_desc *d, const struct mroce_desc *e)
 {
@@ -156,8 +159,9 @@ static bool same_message(struct mroce_desc *d, const struct mroce_desc *e)
 	}
 	if (d->opcode == MROCE_OP_ERROR_RESP)
 		return true;
-	return d->first == e->first && d->packets == e->packets && d->length == e->length && d->opcode == e->opcode &&
-	       d->rsn == e->rsn && d->rkey == e->rkey && d->addr == e->addr && d->psize == e->psize;
+	return d->first == e->first && d->packets == e->packets && d->length == e->length &&
+	       d->opcode == e->opcode && d->rsn == e->rsn && d->rkey == e->rkey &&
+	       d->addr == e->addr && d->psize == e->psize;
 }
 
 static void refuse(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, u8 nack, u8 timer)
@@ -193,8 +197,9 @@ static bool refusal_over(struct mroce_rxs *rxs, const struct mroce_rxop *op)
 {
 	switch (rxs->refuse_reason) {
 	case MROCE_N_RNR:
+		/* SRQ: the packet itself tries again */
 		if (rxs->credit == MROCE_CREDIT_NONE)
-			return op->data.msn == rxs->refuse_msn;	/* SRQ: the packet itself tries again */
+			return op->data.msn == rxs->refuse_msn;
 		return mroce_seq_diff(rxs->refuse_rsn, rxs->credit) < 0;
 	case MROCE_N_MEMORY:
 	case MROCE_N_FAULT:
@@ -202,7 +207,8 @@ static bool refusal_over(struct mroce_rxs *rxs, const struct mroce_rxop *op)
 		return op->now >= rxs->refuse_until;
 	case MROCE_N_HOLD:
 		/* the packet at the lowest hole is always taken; others when it has moved */
-		return !mroce_seq_before(rxs->base, op->data.spn) || op->data.msn == rxs->refuse_msn;
+		return !mroce_seq_before(rxs->base, op->data.spn) ||
+		       op->data.msn == rxs->refuse_msn;
 	default:
 		return !fatal(rxs->refuse_reason);
 	}
@@ -240,8 +246,9 @@ static void duplicate(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i)
 }
 
 /*
- * Held packets are being landed, or may be. Their own bits have been reported; the number that closed the hole before them is
- * not reported before they have landed, and nothing else may tell of it meanwhile: no duplicate, RELEASE or response.
+ * Held packets are being landed, or may be. Their own bits have been reported; the number that
+ * closed the hole before them is not reported before they have landed, and nothing else may tell of
+ * it meanwhile: no duplicate, RELEASE or response.
  */
 bool mroce_rxs_landing(struct mroce_rxs *rxs)
 {
@@ -351,8 +358,8 @@ void mroce_rxs_unclaim(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask, u
 }
 
 /*
- * Moves the base over what has landed; frees the numbers for the next time around. Who moves it lands the held packets
- * that this releases, for its own number is not reported before.
+ * Moves the base over what has landed; frees the numbers for the next time around. Who moves it
+ * lands the held packets that this releases, for its own number is not reported before.
  */
 static void advance(struct mroce_rxs *rxs, const struct mroce_rxop *op)
 {
@@ -387,7 +394,9 @@ bool mroce_rxs_hold(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, struct 
 	u32 spn = op->data.spn + i;
 	struct list_head *at;
 
-	/* re-checked under the lock that drains the list: all before it may have landed meanwhile */
+	/*
+	 * re-checked under the lock that drains the list: all before it may have landed meanwhile
+	 */
 	if (spn == rxs->base)
 		return false;
 	held->spn = spn;
@@ -424,7 +433,10 @@ void mroce_rxs_landed(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 spn, u8 
 		advance(rxs, op);
 		return;
 	}
-	/* its bit was reported, but no later message completes: the sender has not been told of the hole before it */
+	/*
+	 * its bit was reported, but no later message completes: the
+	 * sender has not been told of the hole before it
+	 */
 	__clear_bit(slot(rxs, spn), rxs->claimed);
 	for (msn = rxs->msn; msn - rxs->msn < rxs->desc_mask; msn++)
 		if (spn - desc_at(rxs, msn)->first < desc_at(rxs, msn)->packets)
@@ -441,7 +453,10 @@ bool mroce_rxs_begin(struct mroce_rxs *rxs)
 {
 	struct mroce_desc *d;
 
-	/* a response tells the requester of what was placed before it: it waits like an ACK. Who lands calls again. */
+	/*
+	 * a response tells the requester of what was placed before
+	 * it: it waits like an ACK. Who lands calls again.
+	 */
 	if (rxs->running || !rxs->desc || mroce_rxs_landing(rxs))
 		return false;
 	d = desc_at(rxs, rxs->msn);
@@ -455,8 +470,10 @@ const struct mroce_desc *mroce_rxs_message(struct mroce_rxs *rxs)
 {
 	struct mroce_desc *d = rxs->desc ? desc_at(rxs, rxs->msn) : NULL;
 
-	if (!d || rxs->dead || mroce_rxs_landing(rxs) || !d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0 ||
-	    (rxs->refusing && fatal(rxs->refuse_reason) && !mroce_seq_before(rxs->msn, rxs->refuse_msn))) {
+	if (!d || rxs->dead || mroce_rxs_landing(rxs) || !d->valid || d->msn != rxs->msn ||
+	    mroce_seq_diff(rxs->base, d->first + d->packets) < 0 ||
+	    (rxs->refusing && fatal(rxs->refuse_reason) &&
+	     !mroce_seq_before(rxs->msn, rxs->refuse_msn))) {
 		rxs->running = false;
 		return NULL;
 	}
@@ -484,7 +501,8 @@ bool mroce_rxs_credit(struct mroce_rxs *rxs, u32 credit)
 	rxs->credit = credit;
 	tell(rxs);
 	stalled = rxs->credit_stalled;
-	if (rxs->refusing && rxs->refuse_reason == MROCE_N_RNR && mroce_seq_diff(rxs->refuse_rsn, credit) < 0)
+	if (rxs->refusing && rxs->refuse_reason == MROCE_N_RNR &&
+	    mroce_seq_diff(rxs->refuse_rsn, credit) < 0)
 		rxs->refusing = false;
 	rxs->credit_stalled = false;
 	return stalled;

@@ -63,7 +63,10 @@ void mroce_tx_connect(struct mroce_tx *tx, const struct mroce_hello *hello, u64 
 {
 	tx->hello = *hello;
 	tx->hello.own_id = tx->own_id;
-	tx->hello.base = (struct mroce_base){ .version = MROCE_WIRE_VERSION, .type = MROCE_T_HELLO };
+	tx->hello.base = (struct mroce_base){
+		.version = MROCE_WIRE_VERSION,
+		.type = MROCE_T_HELLO,
+	};
 	tx->hello_wanted = true;
 	tx->hello_at = now;
 	tx->hello_since = now;
@@ -85,7 +88,10 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 	    tx->state == MROCE_TX_IDLE || tx->state == MROCE_TX_DEAD)
 		return -ENOENT;
 	if (ack->flags & MROCE_H_REFUSED) {
-		/* an open half is not ended by one answer that anybody on the path could have written */
+		/*
+		 * an open half is not ended by one answer that
+		 * anybody on the path could have written
+		 */
 		if (tx->state == MROCE_TX_OPEN)
 			return -ENOENT;
 		mroce_tx_kill(tx, MROCE_REASON_ERR_REFUSED);
@@ -119,7 +125,10 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 	tx->npaths = min(tx->npaths, ack->npaths);
 	for (i = 0; i < tx->npaths; i++) {
 		mroce_cc_init(tx, &tx->path[i]);
-		/* a HELLO that was answered at once is a round-trip sample; a repeated one could be either's answer */
+		/*
+		 * a HELLO that was answered at once is a round-trip
+		 * sample; a repeated one could be either's answer
+		 */
 		if (tx->hello_wait == 2 * HELLO_WAIT_FIRST)
 			mroce_path_rtt(&tx->path[i], now - tx->hello_since, now);
 	}
@@ -137,7 +146,8 @@ bool mroce_tx_reset(struct mroce_tx *tx, const struct mroce_reset *reset, u64 no
 	    reset->base.path >= tx->npaths)
 		return false;
 	p = &tx->path[reset->base.path];
-	if (p->head == p->tail || mroce_seq_before(reset->base.number, p->sent[p->head & p->mask].number) ||
+	if (p->head == p->tail ||
+	    mroce_seq_before(reset->base.number, p->sent[p->head & p->mask].number) ||
 	    !mroce_seq_before(reset->base.number, p->next))
 		return false;
 	tx->hello.nonce = nonce;
@@ -180,7 +190,13 @@ int mroce_tx_control(struct mroce_tx *tx, u8 op, u32 stream, u32 value)
 	}
 	if (!free)
 		return -ENOSPC;
-	*free = (struct mroce_ctl){ .op = op, .stream = stream, .value = value, .used = true, .queued = true };
+	*free = (struct mroce_ctl){
+		.op = op,
+		.stream = stream,
+		.value = value,
+		.used = true,
+		.queued = true,
+	};
 	tx->nctl++;
 	return 0;
 }
@@ -222,7 +238,12 @@ static bool pick_hello(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 		mroce_tx_want(tx, tx->hello_at);
 		return false;
 	}
-	*x = (struct mroce_xmit){ .kind = MROCE_XMIT_HELLO, .path = tx->turn % tx->npaths, .count = 1, .hello = tx->hello };
+	*x = (struct mroce_xmit){
+		.kind = MROCE_XMIT_HELLO,
+		.path = tx->turn % tx->npaths,
+		.count = 1,
+		.hello = tx->hello,
+	};
 	tx->turn++;
 	tx->hello_at = now + tx->hello_wait;
 	tx->hello_wait = min_t(u64, tx->hello_wait * 2ULL, HELLO_WAIT_LAST);
@@ -234,7 +255,8 @@ static void fill_control(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, s
 {
 	x->path = p->index;
 	x->count = 1;
-	x->control.base = base_of(tx, p, x->kind == MROCE_XMIT_PROBE ? MROCE_T_PROBE : MROCE_T_CONTROL);
+	x->control.base = base_of(tx, p, x->kind == MROCE_XMIT_PROBE ? MROCE_T_PROBE :
+									  MROCE_T_CONTROL);
 	x->control.flags = MROCE_F_ACKREQ;
 	x->control.stamp = stamp_of(now);
 }
@@ -260,7 +282,10 @@ static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	return false;
 }
 
-/* A path that may carry data: in turn, with room in its window; @any: control, which no window holds back. */
+/*
+ * A path that may carry data: in turn, with room in its window; @any:
+ * control, which no window holds back.
+ */
 static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any)
 {
 	struct mroce_txpath *best = NULL, *p;
@@ -326,8 +351,8 @@ static bool pick_control(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 /* Is there anything behind this transmission, or shall its last packet ask for an ACK? */
 static bool runs_dry(const struct mroce_tx *tx, const struct mroce_txs *txs)
 {
-	return list_is_singular(&tx->ready[!txs->response]) && list_empty(&tx->ready[txs->response]) &&
-	       !mroce_txs_more(txs);
+	return list_is_singular(&tx->ready[!txs->response]) &&
+	       list_empty(&tx->ready[txs->response]) && !mroce_txs_more(txs);
 }
 
 static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
@@ -342,12 +367,16 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	for (i = 0; i < 2; i++) {
 		while (!list_empty(&tx->ready[i])) {
 			txs = list_first_entry(&tx->ready[i], struct mroce_txs, ready);
-			/* what a path lost goes again on that path: it has the room, and its FIFO tells of a second loss */
+			/*
+			 * what a path lost goes again on that path: it has
+			 * the room, and its FIFO tells of a second loss
+			 */
 			resend = &tx->path[tx->resend_path];
-			if (txs->nlost && resend->state == MROCE_PATH_ACTIVE && mroce_path_room(tx, resend) &&
-			    mroce_path_reserve(tx, resend))
+			if (txs->nlost && resend->state == MROCE_PATH_ACTIVE &&
+			    mroce_path_room(tx, resend) && mroce_path_reserve(tx, resend))
 				p = resend;
-			room = min(p->cwnd - min(p->inflight, p->cwnd), tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
+			room = min(p->cwnd - min(p->inflight, p->cwnd),
+				   tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
 			if (mroce_txs_next(txs, room, now, x))
 				goto found;
 			list_del_init(&txs->ready);
@@ -402,7 +431,8 @@ int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	return 0;
 }
 
-void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err, enum mroce_reason reason)
+void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err,
+		   enum mroce_reason reason)
 {
 	if (x->kind == MROCE_XMIT_DATA) {
 		x->msg->busy--;

@@ -11,7 +11,8 @@
  *   probe     a path's oldest open packet + PTO (tx_timer.c)   while packets are open
  *   reprobe   of a FAILED path, 10 ms doubling to 1 s          until it answers
  *   resume    end of a stream's pause (RNR, FAULT, …)          while paused
- *   deadline  a stream without progress, timeout × (retry_cnt + 1) while one of its packets is unanswered
+ *   deadline  a stream without progress, timeout × (retry_cnt + 1) while one of its packets is
+ *             unanswered
  */
 #ifndef MROCE_TRANSPORT_TX_H
 #define MROCE_TRANSPORT_TX_H
@@ -25,13 +26,19 @@
 #define MROCE_MSEC		1000000ULL
 
 #define MROCE_PTO_FLOOR		(1 * MROCE_MSEC)	/* probe timeout, least */
-#define MROCE_ACK_DELAY		(100 * MROCE_USEC)	/* longest that a receiver keeps an ACK back */
+#define MROCE_ACK_DELAY		(100 * MROCE_USEC)	/* longest that an ACK is kept back */
 #define MROCE_PROBE_CAP		(500 * MROCE_MSEC)	/* longest probe timeout (rule 14) */
-#define MROCE_DEADLINE_FLOOR	(500 * MROCE_MSEC)	/* shortest deadline of a stream (rule 24) */
+#define MROCE_DEADLINE_FLOOR	(500 * MROCE_MSEC)	/* a stream's shortest deadline (rule 24) */
 #define MROCE_CREDIT_NONE	0xffffffffU		/* no credit is advertised (SRQ) */
 
 enum mroce_tx_state { MROCE_TX_IDLE, MROCE_TX_HELLO, MROCE_TX_OPEN, MROCE_TX_DEAD };
-enum mroce_path_state { MROCE_PATH_PROBING, MROCE_PATH_ACTIVE, MROCE_PATH_SUSPECT, MROCE_PATH_FAILED };
+enum mroce_path_state {
+	MROCE_PATH_PROBING,
+	MROCE_PATH_ACTIVE,
+	MROCE_PATH_SUSPECT,
+	MROCE_PATH_FAILED
+};
+
 enum mroce_txs_state { MROCE_TXS_CLOSED, MROCE_TXS_OPENING, MROCE_TXS_OPEN, MROCE_TXS_FAILED };
 
 struct mroce_tx;
@@ -76,10 +83,13 @@ struct mroce_msg {
  * @peer_id: the receiver's stream id, goes into every packet
  * @own_id: ours, by which records of ACKs name this stream
  * @response: the space
- * @una: lowest stream number not acknowledged; @nxt: next never sent; @end: behind the last message that was cut
- * @msn_una: lowest message not complete; @msn_nxt: next to be cut into packets; @msn_end: next to post
+ * @una: lowest stream number not acknowledged; @nxt: next never sent; @end: behind the last message
+ *   that was cut
+ * @msn_una: lowest message not complete; @msn_nxt: next to be cut into packets; @msn_end: next to
+ *   post
  * @msg: ring of @msg_mask + 1 messages by msn
- * @acked: bit (spn & @wmask) of numbers in [@una, @nxt) that are placed; allocated at the first packet
+ * @acked: bit (spn & @wmask) of numbers in [@una, @nxt) that are placed; allocated at the first
+ *   packet
  * @lost: numbers in [@una, @nxt) to be sent again; @nlost of them, none below @lost_from
  * @credit: receive numbers below it have a buffer at the peer; MROCE_CREDIT_NONE: not advertised
  * @rsn: next receive number
@@ -91,7 +101,8 @@ struct mroce_msg {
  * @rnr_retry: episodes allowed (7: no limit); @rnr_left: of these
  * @timeout: ns without progress that end the stream; 0: never
  * @progress_at: last progress, or when the stream became busy
- * @overdue_since: @progress_at of a deadline that has passed, which was seen @overdue_seen times; next look @overdue_at
+ * @overdue_since: @progress_at of a deadline that has passed, which was seen @overdue_seen times;
+ *   next look @overdue_at
  * @fail_msn, @fail_reason, @fail_nack: nothing from this message on completes well
  * @out: data packets of it in flight over all paths
  * @busy: transmissions being built
@@ -196,7 +207,8 @@ struct mroce_txpath {
 	bool ecn_seen;
 };
 
-#define MROCE_OVERHEAD	120	/* bytes of headers that a packet costs beside its payload, for windows */
+/* bytes of headers that a packet costs beside its payload, for windows */
+#define MROCE_OVERHEAD	120
 
 /* control messages that wait to be sent, or to be acknowledged */
 struct mroce_ctl {
@@ -250,18 +262,25 @@ struct mroce_tx {
 
 /* ---- the half (tx.c) ---- */
 
-/* Allocates paths; the caller may set @tx->find afterwards. @own_id is random, drawn by the caller. -ENOMEM. */
+/*
+ * Allocates paths; the caller may set @tx->find afterwards. @own_id
+ * is random, drawn by the caller. -ENOMEM.
+ */
 int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train);
 void mroce_tx_free(struct mroce_tx *tx);	/* no stream is attached */
 
 /* Says HELLO until answered; @hello: all but base, own_id and nonce's echo, which are filled in. */
 void mroce_tx_connect(struct mroce_tx *tx, const struct mroce_hello *hello, u64 now);
 /*
- * A HELLO_ACK for us. Returns 0: open now (or was); 1: cookie noted, HELLO again; -ENOENT: not ours or stale;
- * -ECONNREFUSED: refused (the half is dead); -ESTALE: the peer is another instance (dead).
+ * A HELLO_ACK for us. Returns 0: open now (or was); 1: cookie noted, HELLO again; -ENOENT: not ours
+ * or stale; -ECONNREFUSED: refused (the half is dead); -ESTALE: the peer is another instance
+ * (dead).
  */
 int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 now);
-/* A RESET that names our id and a number outstanding: verify by HELLO (rule 23). @nonce is random. False: ignored. */
+/*
+ * A RESET that names our id and a number outstanding: verify by HELLO
+ * (rule 23). @nonce is random. False: ignored.
+ */
 bool mroce_tx_reset(struct mroce_tx *tx, const struct mroce_reset *reset, u64 nonce, u64 now);
 /* Ends the half: every attached stream fails with @reason. */
 void mroce_tx_kill(struct mroce_tx *tx, enum mroce_reason reason);
@@ -269,7 +288,13 @@ void mroce_tx_kill(struct mroce_tx *tx, enum mroce_reason reason);
 /* Queues a control message (CLOSE, CREDIT), sent until acknowledged. -ENOSPC: too many wait. */
 int mroce_tx_control(struct mroce_tx *tx, u8 op, u32 stream, u32 value);
 
-enum mroce_xmit_kind { MROCE_XMIT_DATA, MROCE_XMIT_OPEN, MROCE_XMIT_CONTROL, MROCE_XMIT_PROBE, MROCE_XMIT_HELLO };
+enum mroce_xmit_kind {
+	MROCE_XMIT_DATA,
+	MROCE_XMIT_OPEN,
+	MROCE_XMIT_CONTROL,
+	MROCE_XMIT_PROBE,
+	MROCE_XMIT_HELLO
+};
 
 /**
  * struct mroce_xmit - one thing to transmit
@@ -296,13 +321,14 @@ struct mroce_xmit {
 };
 
 /*
- * What to transmit now: 1 and *@x, or 0. Numbers are taken and the transmission is on record when this
- * returns; the caller sends it whatever happens, outside the lock, in this order, and then reports
- * with mroce_tx_sent(): @err 0; -ENOBUFS, -ENOMEM or any other errno: not sent (it will be missed and resent).
- * If @reason is not NONE the message cannot be built: its stream fails there.
+ * What to transmit now: 1 and *@x, or 0. Numbers are taken and the transmission is on record when
+ * this returns; the caller sends it whatever happens, outside the lock, in this order, and then
+ * reports with mroce_tx_sent(): @err 0; -ENOBUFS, -ENOMEM or any other errno: not sent (it will be
+ * missed and resent). If @reason is not NONE the message cannot be built: its stream fails there.
  */
 int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x);
-void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err, enum mroce_reason reason);
+void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err,
+		   enum mroce_reason reason);
 
 /* An acknowledgement: 0, or why it was ignored (RX_NUMBER, RX_PATH). */
 enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack, u64 now);
@@ -313,8 +339,12 @@ struct mroce_txs *mroce_tx_done(struct mroce_tx *tx);
 
 /* ---- streams (tx_stream.c) ---- */
 
-/* @msgs: power of two; the poster never has more unfinished. @msg is the caller's memory. Attaches to nothing. */
-void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mroce_msg *msg, u32 msgs);
+/*
+ * @msgs: power of two; the poster never has more unfinished. @msg is
+ * the caller's memory. Attaches to nothing.
+ */
+void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mroce_msg *msg,
+		    u32 msgs);
 void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn);
 /* Forgets every trace in the half; busy is 0. Frees the bitmaps. Without effect if not attached. */
 void mroce_txs_detach(struct mroce_txs *txs);
@@ -342,11 +372,16 @@ struct mroce_msg *mroce_txs_msg(struct mroce_txs *txs, u32 msn);
 bool mroce_txs_responded(struct mroce_txs *txs, u32 msn, u8 nack, u64 now);
 /* Responses below @floor are placed at the requester. */
 void mroce_txs_released(struct mroce_txs *txs, u32 floor, u64 now);
-/* CONTROL CLOSE: the peer has placed requests below number @placed, and nothing more; what waits beyond that fails. */
+/*
+ * CONTROL CLOSE: the peer has placed requests below number @placed,
+ * and nothing more; what waits beyond that fails.
+ */
 void mroce_txs_closed(struct mroce_txs *txs, u32 placed, u64 now);
 /* Credit from a CONTROL packet. */
 void mroce_txs_credit(struct mroce_txs *txs, u32 credit, u64 now);
-/* The next message that is complete, in order; NULL: none. It stays readable until the next call. */
+/*
+ * The next message that is complete, in order; NULL: none. It stays readable until the next call.
+ */
 struct mroce_msg *mroce_txs_complete(struct mroce_txs *txs);
 /* True once all before the failed message is complete: the queue pair goes to the error state. */
 bool mroce_txs_is_failed(const struct mroce_txs *txs);
@@ -358,19 +393,24 @@ void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index);
 void mroce_path_free(struct mroce_txpath *p);
 void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state);
 bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p);
-struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_xmit *x, u64 now);
-void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask, bool acked, u64 now);
+struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p,
+				     const struct mroce_xmit *x, u64 now);
+void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
+		      bool acked, u64 now);
 void mroce_path_trim(struct mroce_txpath *p);
 void mroce_path_rtt(struct mroce_txpath *p, u64 rtt, u64 now);
 void mroce_path_restart(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+
 static inline bool mroce_path_room(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {
 	return p->inflight + tx->max_payload + MROCE_OVERHEAD <= p->cwnd;
 }
+
 void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p);
-void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, u32 acked_bytes, u32 lost, u64 now);
+void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,
+		  u32 acked_bytes, u32 lost, u64 now);
 void mroce_cc_timeout(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_cc_local_drop(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_txs_kick(struct mroce_txs *txs);

@@ -7,13 +7,16 @@
 #include "tx.h"
 
 #define THRESHOLD_MAX	128			/* packets (rule 15) */
-#define THRESHOLD_LIFE	(1000 * MROCE_MSEC)	/* without a spurious loss it is halved this often */
+#define THRESHOLD_LIFE	(1000 * MROCE_MSEC)	/* halved this often without a spurious loss */
 
 struct verdict {
 	u64 acked, lost;
 };
 
-/* What a NACK in this ACK or before holds back was refused, or would be: no need to see it overtaken. */
+/*
+ * What a NACK in this ACK or before holds back was refused, or would
+ * be: no need to see it overtaken.
+ */
 static bool refused(const struct mroce_sent *s, u32 i)
 {
 	return s->txs && s->kind == MROCE_XMIT_DATA && mroce_txs_paused_at(s->txs, s->spn + i);
@@ -21,9 +24,11 @@ static bool refused(const struct mroce_sent *s, u32 i)
 
 /*
  * Packets of one transmission, as this ACK reports them. In a PARTIAL ACK a clear bit
- * means nothing. What fell out of the bitmap unreported is lost (and filtered as a duplicate by the receiver if it was not).
+ * means nothing. What fell out of the bitmap unreported is lost (and filtered as a duplicate by the
+ * receiver if it was not).
  */
-static struct verdict judge(const struct mroce_ack *ack, const struct mroce_sent *s, u32 threshold, bool late)
+static struct verdict judge(const struct mroce_ack *ack, const struct mroce_sent *s, u32 threshold,
+			    bool late)
 {
 	struct verdict v = { 0 };
 	u64 left;
@@ -37,13 +42,17 @@ static struct verdict judge(const struct mroce_ack *ack, const struct mroce_sent
 			break;
 		if (below < MROCE_BITMAP_BITS && ack->bitmap[below / 64] & BIT_ULL(below % 64))
 			v.acked |= BIT_ULL(i);
-		else if (!(ack->flags & MROCE_A_PARTIAL) && (late || ack->base.number - number > threshold || refused(s, i)))
+		else if (!(ack->flags & MROCE_A_PARTIAL) &&
+			 (late || ack->base.number - number > threshold || refused(s, i)))
 			v.lost |= BIT_ULL(i);
 	}
 	return v;
 }
 
-/* Lost packets of a stream that is paused from there on were refused, or will not be needed before it resumes: no loss of the path. */
+/*
+ * Lost packets of a stream that is paused from there on were refused,
+ * or will not be needed before it resumes: no loss of the path.
+ */
 static u32 losses(const struct mroce_sent *s, u64 lost)
 {
 	if (!s->txs || s->kind != MROCE_XMIT_DATA || !s->txs->paused)
@@ -53,7 +62,8 @@ static u32 losses(const struct mroce_sent *s, u64 lost)
 	return hweight64(lost);
 }
 
-static void adapt_threshold(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, u64 now)
+static void adapt_threshold(struct mroce_tx *tx, struct mroce_txpath *p,
+			    const struct mroce_ack *ack, u64 now)
 {
 	if (ack->flags & MROCE_A_DUPLICATE && tx->stats.lost) {
 		tx->stats.spurious++;
@@ -78,16 +88,18 @@ static struct mroce_sent *sent_as(struct mroce_txpath *p, u32 number)
 	return NULL;
 }
 
-static void records(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, bool nacks, u64 now)
+static void records(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,
+		    bool nacks, u64 now)
 {
 	u32 i;
 
 	for (i = 0; i < ack->nrecords; i++) {
 		const struct mroce_record_news *r = &ack->record[i];
+		bool nack = r->kind == MROCE_R_NACK;
 		struct mroce_sent *s;
 		struct mroce_txs *txs;
 
-		if ((r->kind == MROCE_R_NACK) != nacks)
+		if (nack != nacks)
 			continue;
 		txs = mroce_tx_find(tx, r->stream, r->flags & MROCE_R_RESPONSE);
 		if (!txs)
@@ -119,7 +131,8 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 	if (ack->base.path >= tx->npaths || ack->base.epoch != tx->path[ack->base.path].epoch)
 		return MROCE_REASON_RX_PATH;
 	p = &tx->path[ack->base.path];
-	if (!mroce_seq_before(ack->base.number, p->next) || mroce_seq_after(ack->anchor, ack->base.number))
+	if (!mroce_seq_before(ack->base.number, p->next) ||
+	    mroce_seq_after(ack->anchor, ack->base.number))
 		return MROCE_REASON_RX_NUMBER;
 	tx->stats.acks++;
 	fresh = mroce_seq_after(ack->base.number, p->high);
@@ -134,7 +147,10 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 			break;
 		if (!s->open)
 			continue;
-		/* rule 15: a gap older than a quarter of a round trip beyond the normal is a loss whatever the threshold */
+		/*
+		 * rule 15: a gap older than a quarter of a round trip
+		 * beyond the normal is a loss whatever the threshold
+		 */
 		late = p->threshold && now - s->at > p->srtt + p->srtt / 4;
 		v = judge(ack, s, p->threshold, late);
 		before = p->inflight;

@@ -3,7 +3,8 @@
  * A path of a sending half: its state, what it has in flight, its round-trip time and
  * its probe timer. Pure; the half's lock is the caller's.
  *
- * States:  PROBING --answered--> ACTIVE <--answered/timeout--> SUSPECT --third timeout, a peer delivers--> FAILED
+ * States:  PROBING --answered--> ACTIVE <--answered/timeout--> SUSPECT
+ *          SUSPECT --third timeout, a peer delivers--> FAILED
  *          FAILED --answered--> ACTIVE. A FAILED path is probed every 10 ms, doubling to 1 s.
  */
 #include "tx.h"
@@ -21,7 +22,8 @@ void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state)
 	/* [from] = states that may follow */
 	static const u8 legal[] = {
 		[MROCE_PATH_PROBING] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_FAILED),
-		[MROCE_PATH_ACTIVE] = BIT(MROCE_PATH_SUSPECT) | BIT(MROCE_PATH_FAILED) | BIT(MROCE_PATH_PROBING),
+		[MROCE_PATH_ACTIVE] =
+			BIT(MROCE_PATH_SUSPECT) | BIT(MROCE_PATH_FAILED) | BIT(MROCE_PATH_PROBING),
 		[MROCE_PATH_SUSPECT] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_FAILED),
 		[MROCE_PATH_FAILED] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_PROBING),
 	};
@@ -37,7 +39,8 @@ void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
 	memset(p, 0, sizeof(*p));
 	p->index = index;
 	p->state = MROCE_PATH_ACTIVE;
-	p->next = 1;		/* an epoch starts at 1, so that a loss of its first packets shows as a gap */
+	/* an epoch starts at 1, so that a loss of its first packets shows as a gap */
+	p->next = 1;
 	p->round_end = 1;
 	p->probe_at = MROCE_NEVER;
 	mroce_cc_init(tx, p);
@@ -77,7 +80,8 @@ bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p)
 }
 
 /* Puts a transmission on record and takes its numbers; mroce_path_reserve() said yes. */
-struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_xmit *x, u64 now)
+struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p,
+				     const struct mroce_xmit *x, u64 now)
 {
 	struct mroce_sent *s = &p->sent[p->tail++ & p->mask];
 
@@ -103,7 +107,8 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 }
 
 /* Packets of @mask are no longer in flight: acknowledged, or taken as lost. */
-void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask, bool acked, u64 now)
+void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
+		      bool acked, u64 now)
 {
 	u64 left;
 	u32 i;
@@ -114,9 +119,9 @@ void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_
 		i = __ffs64(left);
 		p->inflight -= MROCE_OVERHEAD + (i + 1 == s->count ? s->last : s->psize);
 		if (s->kind == MROCE_XMIT_CONTROL) {
-			if (acked)
+			if (acked) {
 				tx->ctl[s->control].used = false;
-			else if (tx->ctl[s->control].used && !tx->ctl[s->control].queued) {
+			} else if (tx->ctl[s->control].used && !tx->ctl[s->control].queued) {
 				tx->ctl[s->control].queued = true;
 				tx->nctl++;
 			}
@@ -135,7 +140,10 @@ void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_
 			mroce_txs_acked(s->txs, s->spn + i, now);
 		else
 			mroce_txs_lost(s->txs, s->spn + i);
-		/* without credit a stream may ask once nothing of it is on its way, not even what was needless */
+		/*
+		 * without credit a stream may ask once nothing of it
+		 * is on its way, not even what was needless
+		 */
 		if (!s->txs->out)
 			mroce_txs_kick(s->txs);
 	}
@@ -217,7 +225,10 @@ void mroce_path_restart(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		mroce_path_set_state(p, MROCE_PATH_ACTIVE);
 }
 
-/* A path fails only relative to its peers: if nothing answers anywhere, the peer is gone, not the path. */
+/*
+ * A path fails only relative to its peers: if nothing answers
+ * anywhere, the peer is gone, not the path.
+ */
 static bool peer_path_delivers(const struct mroce_tx *tx, const struct mroce_txpath *p, u64 since)
 {
 	u32 i;
@@ -265,8 +276,9 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	if (p->state == MROCE_PATH_ACTIVE)
 		mroce_path_set_state(p, MROCE_PATH_SUSPECT);
 	/*
-	 * The probe shows what is missing here; the oldest data travel again meanwhile, by a healthy path if there is
-	 * one. The second timeout in a row gives everything up: it is resent as windows allow.
+	 * The probe shows what is missing here; the oldest data travel again meanwhile, by a
+	 * healthy path if there is one. The second timeout in a row gives everything up: it is
+	 * resent as windows allow.
 	 */
 	if (p->timeouts >= 2) {
 		mroce_cc_timeout(tx, p);

@@ -4,24 +4,30 @@
  * numbered packets, what is acknowledged and what must go again, and the pauses
  * that a receiver asks for. Pure; the half's lock is the caller's.
  *
- * States: CLOSED --open--> OPENING --ACCEPT--> OPEN; any --failure--> FAILED (messages before the failed one still complete).
+ * States: CLOSED --open--> OPENING --ACCEPT--> OPEN; any --failure--> FAILED (messages before
+ * the failed one still complete).
  */
 #include "tx.h"
 
 #define WINDOW_DEFAULT		4096
 #define OPEN_WAIT_FIRST		(1 * MROCE_MSEC)
 #define OPEN_WAIT_LAST		(100 * MROCE_MSEC)
-#define NOT_READY_GRACE		(1000 * MROCE_MSEC)	/* NOT READY counts as progress for so long (rule 24) */
-#define FLOOR_PAUSE		(10 * MROCE_MSEC)	/* HOLD, WINDOW, READS: ask again if the floor does not move */
-#define PATIENT_PROBES		8	/* round trips at their slowest that a deadline has room for */
+/* NOT READY counts as progress for so long (rule 24) */
+#define NOT_READY_GRACE		(1000 * MROCE_MSEC)
+/* HOLD, WINDOW, READS: ask again if the floor does not move */
+#define FLOOR_PAUSE		(10 * MROCE_MSEC)
+/* round trips at their slowest that a deadline has room for */
+#define PATIENT_PROBES		8
 #define OVERDUE_TIMES		3
 #define OVERDUE_WAIT		(10 * MROCE_MSEC)
-#define OVERLAP_EXACT		16			/* outstanding messages that a Write is compared with one by one */
+/* outstanding messages that a Write is compared with one by one */
+#define OVERLAP_EXACT		16
 
 static void set_state(struct mroce_txs *txs, enum mroce_txs_state state)
 {
 	static const u8 legal[] = {
-		[MROCE_TXS_CLOSED] = BIT(MROCE_TXS_OPENING) | BIT(MROCE_TXS_OPEN) | BIT(MROCE_TXS_FAILED),
+		[MROCE_TXS_CLOSED] =
+			BIT(MROCE_TXS_OPENING) | BIT(MROCE_TXS_OPEN) | BIT(MROCE_TXS_FAILED),
 		[MROCE_TXS_OPENING] = BIT(MROCE_TXS_OPEN) | BIT(MROCE_TXS_FAILED),
 		[MROCE_TXS_OPEN] = BIT(MROCE_TXS_FAILED),
 		[MROCE_TXS_FAILED] = 0,
@@ -49,7 +55,8 @@ static void set_window(struct mroce_txs *txs, u8 log_packets, u8 log_messages)
 	txs->window_msgs = 1U << min_t(u8, log_messages, 17);
 }
 
-void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mroce_msg *msg, u32 msgs)
+void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mroce_msg *msg,
+		    u32 msgs)
 {
 	memset(txs, 0, sizeof(*txs));
 	txs->response = response;
@@ -137,7 +144,8 @@ void mroce_txs_open(struct mroce_txs *txs, const struct mroce_open *open, u64 no
 
 void mroce_txs_open_reply(struct mroce_txs *txs, const struct mroce_open *reply, u64 now)
 {
-	if (txs->state != MROCE_TXS_OPENING || reply->to != txs->own_id || reply->attempt != txs->open.attempt)
+	if (txs->state != MROCE_TXS_OPENING || reply->to != txs->own_id ||
+	    reply->attempt != txs->open.attempt)
 		return;
 	switch (reply->status) {
 	case MROCE_OPEN_ACCEPT:
@@ -180,7 +188,10 @@ static bool is_write(u8 opcode)
 	return opcode == MROCE_OP_WRITE || opcode == MROCE_OP_WRITE_IMM;
 }
 
-/* Rule 49: does a Write touch bytes of one that is not complete? May say yes too often, never too rarely. */
+/*
+ * Rule 49: does a Write touch bytes of one that is not complete? May
+ * say yes too often, never too rarely.
+ */
 static bool overlaps(struct mroce_txs *txs, u64 addr, u32 length)
 {
 	u32 msn;
@@ -259,10 +270,10 @@ static struct mroce_msg *msg_of(const struct mroce_txs *txs, u32 spn)
 
 		if (mroce_seq_before(spn, m->first))
 			high = mid;
-		else if (spn - m->first < m->packets)
-			return m;
-		else
+		else if (spn - m->first >= m->packets)
 			low = mid + 1;
+		else
+			return m;
 	}
 	return NULL;
 }
@@ -310,7 +321,8 @@ static bool may_start(const struct mroce_txs *txs)
 {
 	const struct mroce_msg *m = msg_at(txs, txs->msn_nxt);
 
-	if (txs->msn_nxt == txs->msn_end || (txs->failed && !mroce_seq_before(txs->msn_nxt, txs->fail_msn)))
+	if (txs->msn_nxt == txs->msn_end ||
+	    (txs->failed && !mroce_seq_before(txs->msn_nxt, txs->fail_msn)))
 		return false;
 	if (txs->msn_nxt - txs->msn_una >= txs->window_msgs)
 		return false;
@@ -335,7 +347,8 @@ static void cut(struct mroce_txs *txs)
 }
 
 /* Packets [@spn, @spn + @count) of @m go out. */
-static void fill(struct mroce_txs *txs, struct mroce_msg *m, u32 spn, u32 count, struct mroce_xmit *x)
+static void fill(struct mroce_txs *txs, struct mroce_msg *m, u32 spn, u32 count,
+		 struct mroce_xmit *x)
 {
 	const struct mroce_opinfo *info = &mroce_opinfo[m->opcode];
 	u32 index = spn - m->first, offset = index * m->psize;
@@ -383,7 +396,10 @@ static void fill(struct mroce_txs *txs, struct mroce_msg *m, u32 spn, u32 count,
 	txs->out += count;
 }
 
-/* Packets that fit into @room bytes of window and one train; at least one, for the path has been found to have room. */
+/*
+ * Packets that fit into @room bytes of window and one train; at least
+ * one, for the path has been found to have room.
+ */
 static u32 train_of(const struct mroce_txs *txs, const struct mroce_msg *m, u32 room)
 {
 	u32 n = min(room / (m->psize + MROCE_OVERHEAD), txs->tx->train / m->psize);
@@ -398,7 +414,10 @@ static bool next_lost(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
 
 	if (mroce_seq_before(txs->lost_from, txs->una))
 		txs->lost_from = txs->una;
-	/* all lie in [lost_from, nxt), less than a window: the first found going once around the bitmap is the lowest */
+	/*
+	 * all lie in [lost_from, nxt), less than a window: the first
+	 * found going once around the bitmap is the lowest
+	 */
 	bit = find_next_bit(txs->lost, txs->wmask + 1, txs->lost_from & txs->wmask);
 	if (bit > txs->wmask)
 		bit = find_first_bit(txs->lost, txs->wmask + 1);
@@ -471,7 +490,12 @@ int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *
 		txs->open_at = now + txs->open_wait;
 		txs->open_wait = min_t(u64, txs->open_wait * 2ULL, OPEN_WAIT_LAST);
 		mroce_tx_want(txs->tx, txs->open_at);
-		*x = (struct mroce_xmit){ .kind = MROCE_XMIT_OPEN, .count = 1, .txs = txs, .open = txs->open };
+		*x = (struct mroce_xmit){
+			.kind = MROCE_XMIT_OPEN,
+			.count = 1,
+			.txs = txs,
+			.open = txs->open,
+		};
 		return 1;
 	}
 	if (txs->state != MROCE_TXS_OPEN && txs->state != MROCE_TXS_FAILED)
@@ -495,7 +519,8 @@ bool mroce_txs_more(const struct mroce_txs *txs)
 
 static bool is_complete(const struct mroce_txs *txs, const struct mroce_msg *m)
 {
-	return txs->msn_una != txs->msn_nxt && !m->busy && mroce_seq_diff(txs->una, m->first + m->packets) >= 0 &&
+	return txs->msn_una != txs->msn_nxt && !m->busy &&
+	       mroce_seq_diff(txs->una, m->first + m->packets) >= 0 &&
 	       (!answered(m) || m->note & MROCE_MSG_RESPONDED);
 }
 
@@ -504,13 +529,17 @@ bool mroce_txs_is_failed(const struct mroce_txs *txs)
 	return txs->failed && txs->msn_una == txs->fail_msn && !(txs->tx && txs->busy);
 }
 
-/* Puts the stream before the caller if a message is complete or the failed one's turn has come; and to its peers' turn if it may send. */
+/*
+ * Puts the stream before the caller if a message is complete or the
+ * failed one's turn has come; and to its peers' turn if it may send.
+ */
 void mroce_txs_settle(struct mroce_txs *txs)
 {
 	if (!txs->tx)
 		return;
 	if (list_empty(&txs->done) &&
-	    (mroce_txs_is_failed(txs) || (!idle(txs) && is_complete(txs, msg_at(txs, txs->msn_una)))))
+	    (mroce_txs_is_failed(txs) ||
+	     (!idle(txs) && is_complete(txs, msg_at(txs, txs->msn_una)))))
 		list_add_tail(&txs->done, &txs->tx->done);
 	mroce_txs_kick(txs);
 }
@@ -553,7 +582,8 @@ void mroce_txs_closed(struct mroce_txs *txs, u32 placed, u64 now)
 	for (msn = txs->msn_una; msn != txs->msn_nxt; msn++) {
 		const struct mroce_msg *m = msg_at(txs, msn);
 
-		if (mroce_seq_diff(txs->una, m->first + m->packets) < 0 || (answered(m) && !(m->note & MROCE_MSG_RESPONDED)))
+		if (mroce_seq_diff(txs->una, m->first + m->packets) < 0 ||
+		    (answered(m) && !(m->note & MROCE_MSG_RESPONDED)))
 			break;
 	}
 	/* what is posted later is refused, or never answered */
@@ -581,7 +611,8 @@ void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now)
 		return;
 	while (txs->una != txs->nxt && __test_and_clear_bit(txs->una & txs->wmask, txs->acked))
 		txs->una++;
-	if (txs->paused && txs->pause_reason != MROCE_N_RNR && txs->pause_reason < MROCE_N_NOT_READY)
+	if (txs->paused && txs->pause_reason != MROCE_N_RNR &&
+	    txs->pause_reason < MROCE_N_NOT_READY)
 		resume(txs, now);
 	mroce_txs_settle(txs);
 }
@@ -590,7 +621,8 @@ void mroce_txs_lost(struct mroce_txs *txs, u32 spn)
 {
 	u32 bit = spn & txs->wmask;
 
-	if (spn - txs->una >= txs->nxt - txs->una || test_bit(bit, txs->acked) || __test_and_set_bit(bit, txs->lost))
+	if (spn - txs->una >= txs->nxt - txs->una || test_bit(bit, txs->acked) ||
+	    __test_and_set_bit(bit, txs->lost))
 		return;
 	if (!txs->nlost++ || mroce_seq_before(spn, txs->lost_from))
 		txs->lost_from = spn;
@@ -645,7 +677,8 @@ static u64 rnr_wait(u8 code)
 {
 	static const u32 wait[32] = {
 		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+		256, 384, 512, 768, 1024, 1536, 2048, 3072,
+		4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 	};
 
 	return wait[code & 31] * 10 * MROCE_USEC;
@@ -674,13 +707,17 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 	txs->progress_at = now;
 	switch (r->reason) {
 	case MROCE_N_RNR:
-		/* rule 54: a NACK for a transmission from before the last resume is old news; rule 10: one episode a pause */
+		/*
+		 * rule 54: a NACK for a transmission from before the
+		 * last resume is old news; rule 10: one episode a pause
+		 */
 		if (txs->resumed_at && sent_at < txs->resumed_at)
 			return;
 		if (!txs->paused) {
 			if (txs->rnr_retry != 7) {
 				if (!txs->rnr_left) {
-					mroce_txs_fail(txs, m->msn, MROCE_REASON_ERR_RNR_RETRY, MROCE_N_NONE);
+					mroce_txs_fail(txs, m->msn, MROCE_REASON_ERR_RNR_RETRY,
+						       MROCE_N_NONE);
 					return;
 				}
 				txs->rnr_left--;
@@ -705,7 +742,8 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 				txs->pause_spn = r->spn;
 			return;
 		}
-		pause(txs, r, ((u64)max_t(u8, r->timer, 1) << min_t(u8, txs->nack_doublings, 7)) * MROCE_MSEC, now);
+		pause(txs, r, ((u64)max_t(u8, r->timer, 1) <<
+			       min_t(u8, txs->nack_doublings, 7)) * MROCE_MSEC, now);
 		txs->nack_doublings = min(txs->nack_doublings + 1, 7);
 		return;
 	case MROCE_N_ACCESS:
@@ -718,8 +756,9 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 }
 
 /*
- * Is a transmission of the stream, or a response to it, unanswered (rule 24)? What is lost and not yet on its way again was
- * sent, and nobody answered; but while the peer answers other streams it only waits for its turn.
+ * Is a transmission of the stream, or a response to it, unanswered (rule 24)? What is lost and not
+ * yet on its way again was sent, and nobody answered; but while the peer answers other streams it
+ * only waits for its turn.
  */
 static bool unanswered(const struct mroce_txs *txs, u64 now)
 {
@@ -740,8 +779,8 @@ static bool unanswered(const struct mroce_txs *txs, u64 now)
 }
 
 /*
- * How long silence may last. InfiniBand lets a timeout be four times what was asked for: on slow or unsteady paths this is used
- * so that some probes and their answers fit in.
+ * How long silence may last. InfiniBand lets a timeout be four times what was asked for: on slow or
+ * unsteady paths this is used so that some probes and their answers fit in.
  */
 static u64 patience(const struct mroce_txs *txs)
 {
@@ -757,8 +796,9 @@ static u64 patience(const struct mroce_txs *txs)
 }
 
 /*
- * A deadline that is seen late, on starved processors, says nothing of the peer: its answers may lie in our own queue. It is seen
- * several times, with probes between, before it counts: when next, or NEVER if that was the last time.
+ * A deadline that is seen late, on starved processors, says nothing of the peer: its answers may
+ * lie in our own queue. It is seen several times, with probes between, before it counts: when next,
+ * or NEVER if that was the last time.
  */
 static u64 overdue(struct mroce_txs *txs, u64 now)
 {
