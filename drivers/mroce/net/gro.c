@@ -14,7 +14,10 @@
 
 #include "internal.h"
 
-/* What of the IP header the stack does not compare for a tunnel (TOS since 6.12 on none), or compares only to wait. */
+/*
+ * What of the IP header the stack does not compare for a tunnel (TOS
+ * since 6.12 on none), or compares only to wait.
+ */
 static bool same_ip(const void *p, const void *next, bool v4, unsigned int count)
 {
 	const struct ipv6hdr *a6 = p, *b6 = next;
@@ -27,21 +30,29 @@ static bool same_ip(const void *p, const void *next, bool v4, unsigned int count
 	       (u16)(ntohs(a4->id) + count) == ntohs(b4->id);
 }
 
-/* A train is one skb's worth of bookkeeping in the core's control block; its fields are the same on every kernel. */
+/*
+ * A train is one skb's worth of bookkeeping in the core's control
+ * block; its fields are the same on every kernel.
+ */
 static bool append(struct sk_buff *p, struct sk_buff *skb)
 {
 	struct skb_shared_info *pinfo = skb_shinfo(p), *info = skb_shinfo(skb);
 	unsigned int offset = skb_gro_offset(skb), len = skb_gro_len(skb);
 	unsigned int head = skb_headlen(skb), n = info->nr_frags, truesize, i;
 
-	/* fragments of a page pool and others are given back differently, so one skb cannot hold both */
+	/*
+	 * fragments of a page pool and others are given back
+	 * differently, so one skb cannot hold both
+	 */
 	if (p->pp_recycle != skb->pp_recycle || skb_cloned(skb) || skb_zcopy(p) || skb_zcopy(skb))
 		return false;
 	if (p->len + len > min(READ_ONCE(p->dev->gro_max_size), MROCE_IP_MAX))
 		return false;
 
 	if (offset >= head && !pinfo->frag_list && pinfo->nr_frags + n <= MAX_SKB_FRAGS) {
-		/* all of the payload is in pages: these move over, the rest is freed by our caller */
+		/*
+		 * all of the payload is in pages: these move over, the rest is freed by our caller
+		 */
 		if (offset - head >= skb_frag_size(&info->frags[0]))
 			return false;
 		skb_frag_off_add(&info->frags[0], offset - head);
@@ -102,7 +113,8 @@ struct sk_buff *mroce_gro_receive(struct sock *sk, struct list_head *head, struc
 {
 	unsigned int off = skb_gro_offset(skb), end = off + MROCE_TRAIN_HEADER;
 	bool v4 = sk->sk_family == AF_INET;
-	unsigned int ip = off - sizeof(struct udphdr) - (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	unsigned int ip = off - sizeof(struct udphdr) -
+			  (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 	struct mroce_wire_data *h, *first;
 	struct sk_buff *p, *held = NULL;
 	const struct udphdr *uh;
@@ -124,7 +136,10 @@ struct sk_buff *mroce_gro_receive(struct sock *sk, struct list_head *head, struc
 		goto flush;
 	uh = iph + (off - ip) - sizeof(*uh);
 	h = (struct mroce_wire_data *)(uh + 1);
-	/* behind extension headers this is not IP's header, and without a sum a train would not be our kind */
+	/*
+	 * behind extension headers this is not IP's header, and
+	 * without a sum a train would not be our kind
+	 */
 	if (*(const u8 *)iph >> 4 != (v4 ? 4 : 6) || !uh->check)
 		goto flush;
 	if (!v4 && ((const struct ipv6hdr *)iph)->nexthdr != IPPROTO_UDP)
@@ -141,7 +156,8 @@ struct sk_buff *mroce_gro_receive(struct sock *sk, struct list_head *head, struc
 		first = (struct mroce_wire_data *)(held->data + off);
 		count = NAPI_GRO_CB(held)->count;
 		if (same_ip(held->data + ip, iph, v4, count) && mroce_joins_data(first, count, h) &&
-		    (closes(h) ? len <= skb_shinfo(held)->gso_size : len == skb_shinfo(held)->gso_size)) {
+		    (closes(h) ? len <= skb_shinfo(held)->gso_size :
+				 len == skb_shinfo(held)->gso_size)) {
 			u8 flags = h->flags;
 
 			if (append(held, skb)) {

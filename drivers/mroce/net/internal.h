@@ -15,9 +15,10 @@
 #include "net.h"
 
 /*
- * A train's gso_type. UDP_TUNNEL_CSUM brings it to the segmenter of the inner protocol, which is ours.
- * SCTP is the guard: no NIC (nor tun, nor virtio) segments SCTP behind a tunnel header, so none will take
- * a train for the TCP that its tunnel offload expects; the stack cuts in front of them. veth passes both.
+ * A train's gso_type. UDP_TUNNEL_CSUM brings it to the segmenter of the inner protocol, which is
+ * ours. SCTP is the guard: no NIC (nor tun, nor virtio) segments SCTP behind a tunnel header, so
+ * none will take a train for the TCP that its tunnel offload expects; the stack cuts in front of
+ * them. veth passes both.
  */
 #define MROCE_GSO_TYPE	(SKB_GSO_UDP_TUNNEL_CSUM | SKB_GSO_SCTP)
 
@@ -69,7 +70,8 @@ struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flo
 unsigned int mroce_dst_mtu(const struct dst_entry *dst);
 
 /* marks a single skb with the headers of a train; the skb's data start at the transport header */
-void mroce_train_mark(struct sk_buff *skb, unsigned int offset, unsigned int psize, unsigned int count);
+void mroce_train_mark(struct sk_buff *skb, unsigned int offset, unsigned int psize,
+		      unsigned int count);
 
 int mroce_segment_init(void);
 void mroce_segment_exit(void);

@@ -36,26 +36,27 @@ struct mroce_flow {
 	spinlock_t lock; /* @dst and @cookie */
 };
 
-void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr, const struct in6_addr *daddr,
-		     __be16 sport, int ifindex);
+void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr,
+		     const struct in6_addr *daddr, __be16 sport, int ifindex);
 /* drops the route; afterwards nothing of the flow refers to a netdev. Any context. */
 void mroce_flow_drop(struct mroce_flow *flow);
 
 /**
  * mroce_flow_mtu() - largest IP packet that the path passes now, bytes
- * Looks the route up if there is none. Negative errno: no route; -EAGAIN if a look-up is needed and interrupts
- * are off. Any context but hard interrupts.
+ * Looks the route up if there is none. Negative errno: no route; -EAGAIN if a look-up is needed and
+ * interrupts are off. Any context but hard interrupts.
  */
 int mroce_flow_mtu(struct mroce_sock *sock, struct mroce_flow *flow);
 /*
- * Payload of one data packet for this IP MTU: 61,440 at most; multiples of 4,096 from there up, of 16 below;
- * 0 if below 1,024.
+ * Payload of one data packet for this IP MTU: 61,440 at most; multiples of 4,096 from there up, of
+ * 16 below; 0 if below 1,024.
  */
 u16 mroce_payload_of_mtu(unsigned int mtu);
 
 /**
  * mroce_sock_get() - the namespace's sockets on UDP port @port, created with the first user
- * Process context. One pair (IPv4, IPv6) a (namespace, port); ERR_PTR(-EADDRINUSE) if another has the port.
+ * Process context. One pair (IPv4, IPv6) a (namespace, port); ERR_PTR(-EADDRINUSE) if another has
+ * the port.
  */
 struct mroce_sock *mroce_sock_get(struct net *net, __be16 port);
 void mroce_sock_put(struct mroce_sock *sock);
@@ -72,11 +73,13 @@ struct sk_buff *mroce_packet_alloc(unsigned int len);
 
 /**
  * mroce_packet_add() - append payload by reference
- * Takes its own page reference; falls back to copying into a fresh page where the page may not become a
- * fragment (slab memory: sendpage_ok()). @shared: registered memory, which its owner may write meanwhile.
- * Merges with the last fragment if contiguous. -EMSGSIZE: 17 fragments are in use; -ENOMEM.
+ * Takes its own page reference; falls back to copying into a fresh page where the page may not
+ * become a fragment (slab memory: sendpage_ok()). @shared: registered memory, which its owner may
+ * write meanwhile. Merges with the last fragment if contiguous. -EMSGSIZE: 17 fragments are in use;
+ * -ENOMEM.
  */
-int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset, unsigned int len, bool shared);
+int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset, unsigned int len,
+		     bool shared);
 
 /**
  * mroce_packet_send() - UDP, IP and out
@@ -91,7 +94,10 @@ int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset
 int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct sk_buff *skb,
 		      unsigned int psize, unsigned int header, bool ect, bool frag);
 
-/* largest train for this flow: bytes of payload at @psize, by the device's gso_max_size, gso_max_segs and our limits */
+/*
+ * largest train for this flow: bytes of payload at @psize, by the
+ * device's gso_max_size, gso_max_segs and our limits
+ */
 unsigned int mroce_flow_train(struct mroce_sock *sock, struct mroce_flow *flow, unsigned int psize);
 
 /**
@@ -114,15 +120,16 @@ struct mroce_arrival {
 };
 
 /*
- * Implemented by the connection layer (conn/receive.c). Called in softirq, under RCU, for every datagram at the
- * port; skb->data is the transport header, skb->len ends with the payload. @gso_size is the payload
- * of each packet of a train, 0 for a single packet. Consumes @skb.
+ * Implemented by the connection layer (conn/receive.c). Called in softirq, under RCU, for every
+ * datagram at the port; skb->data is the transport header, skb->len ends with the payload.
+ * @gso_size is the payload of each packet of a train, 0 for a single packet. Consumes @skb.
  */
 void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from,
 		   unsigned int gso_size);
 /*
- * An ICMP error whose quotation starts with our headers: @hdr holds @len bytes of the transport header that we sent
- * to @daddr (routers may quote none of it). @mtu is non-zero for "too big". May be forged: see rule 23.
+ * An ICMP error whose quotation starts with our headers: @hdr holds @len bytes of the transport
+ * header that we sent to @daddr (routers may quote none of it). @mtu is non-zero for "too big". May
+ * be forged: see rule 23.
  */
 void mroce_receive_error(struct mroce_sock *sock, const struct in6_addr *daddr, __be16 sport,
 			 const void *hdr, unsigned int len, unsigned int mtu);

@@ -14,8 +14,8 @@
 
 #include "internal.h"
 
-void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr, const struct in6_addr *daddr,
-		     __be16 sport, int ifindex)
+void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr,
+		     const struct in6_addr *daddr, __be16 sport, int ifindex)
 {
 	memset(flow, 0, sizeof(*flow));
 	flow->saddr = *saddr;
@@ -60,10 +60,12 @@ static struct dst_entry *flow_cached(struct mroce_flow *flow)
 }
 
 /*
- * A plane's packets leave by its netdev, whatever the routing table prefers. This host's own addresses are
- * reached over lo, whichever netdev holds them: a lookup that insists on another would not find them.
+ * A plane's packets leave by its netdev, whatever the routing table prefers. This host's own
+ * addresses are reached over lo, whichever netdev holds them: a lookup that insists on another
+ * would not find them.
  */
-static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_flow *flow, __be16 dport)
+static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_flow *flow,
+				__be16 dport)
 {
 	struct flowi4 fl = {
 		.daddr = flow->daddr.s6_addr32[3],
@@ -88,8 +90,8 @@ static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_f
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_flow *flow, __be16 dport,
-				u32 *cookie)
+static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_flow *flow,
+				__be16 dport, u32 *cookie)
 {
 	struct flowi6 fl = {
 		.daddr = flow->daddr,
@@ -102,7 +104,8 @@ static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_f
 	struct dst_entry *dst;
 
 	/* a link-local address means nothing without its link, and its route names it */
-	if (!(ipv6_addr_type(&flow->daddr) & IPV6_ADDR_LINKLOCAL) && ipv6_chk_addr(net, &flow->daddr, NULL, 0))
+	if (!(ipv6_addr_type(&flow->daddr) & IPV6_ADDR_LINKLOCAL) &&
+	    ipv6_chk_addr(net, &flow->daddr, NULL, 0))
 		fl.flowi6_oif = 0;
 	dst = ip6_dst_lookup_flow(net, sk, &fl, NULL);
 	if (!IS_ERR(dst))
@@ -110,8 +113,8 @@ static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_f
 	return dst;
 }
 #else
-static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_flow *flow, __be16 dport,
-				u32 *cookie)
+static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_flow *flow,
+				__be16 dport, u32 *cookie)
 {
 	return ERR_PTR(-ENETUNREACH);
 }
@@ -132,10 +135,13 @@ struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flo
 	if (dst)
 		return dst;
 
-	/* the tables are locked with bottom halves off, and enabling these again needs interrupts */
+	/*
+	 * the tables are locked with bottom halves off, and enabling these again needs interrupts
+	 */
 	if (irqs_disabled())
 		return ERR_PTR(-EAGAIN);
-	dst = v4 ? route4(sock->net, sk, flow, sock->port) : route6(sock->net, sk, flow, sock->port, &cookie);
+	dst = v4 ? route4(sock->net, sk, flow, sock->port) :
+		   route6(sock->net, sk, flow, sock->port, &cookie);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EHOSTUNREACH ? dst : ERR_PTR(-ENETUNREACH);
 	dst_hold(dst);
@@ -143,7 +149,10 @@ struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flo
 	return dst;
 }
 
-/* lo's MTU is above what an IP packet can hold, and that is what we are told of it; callers bound packets anyway */
+/*
+ * lo's MTU is above what an IP packet can hold, and that is what we
+ * are told of it; callers bound packets anyway
+ */
 unsigned int mroce_dst_mtu(const struct dst_entry *dst)
 {
 	const struct net_device *dev = READ_ONCE(dst->dev);
@@ -197,10 +206,17 @@ unsigned int mroce_flow_train(struct mroce_sock *sock, struct mroce_flow *flow, 
 	}
 	dev = READ_ONCE(dst->dev);
 	packets = 1;
-	/* lo would only cut a train, in software and with sums: packets that fill its MTU need neither */
+	/*
+	 * lo would only cut a train, in software and with sums:
+	 * packets that fill its MTU need neither
+	 */
 	if (!(dev->flags & IFF_LOOPBACK)) {
-		/* the core compares the whole frame, VLAN tags included, and wants it to be below the limit */
-		headers = MROCE_LOWER_HEADERS + MROCE_TRAIN_HEADER + LL_RESERVED_SPACE(dev) + dst->header_len;
+		/*
+		 * the core compares the whole frame, VLAN tags
+		 * included, and wants it to be below the limit
+		 */
+		headers = MROCE_LOWER_HEADERS + MROCE_TRAIN_HEADER + LL_RESERVED_SPACE(dev) +
+			  dst->header_len;
 		room = min(mroce_gso_max_size(dev, mroce_addr_v4(&flow->daddr)), MROCE_IP_MAX);
 		if (room > headers)
 			packets = (room - headers) / psize;

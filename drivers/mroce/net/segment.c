@@ -12,10 +12,11 @@
 #include "internal.h"
 
 /*
- * Who fills the outer UDP checksum of each packet? The tunnel code around us leaves it to the device exactly
- * if the device can, no IPsec follows and a packet comes without a sum of its own; in any other case it builds
- * on the sum over the packet that skb_segment() makes if told that nothing below can. Where the device sums one
- * family only, ours cannot be known here: summing is right then, though for nothing.
+ * Who fills the outer UDP checksum of each packet? The tunnel code around us leaves it to the
+ * device exactly if the device can, no IPsec follows and a packet comes without a sum of its own;
+ * in any other case it builds on the sum over the packet that skb_segment() makes if told that
+ * nothing below can. Where the device sums one family only, ours cannot be known here: summing is
+ * right then, though for nothing.
  */
 static bool device_sums(const struct sk_buff *skb)
 {
@@ -26,7 +27,9 @@ static bool device_sums(const struct sk_buff *skb)
 	return skb->dev->features & NETIF_F_HW_CSUM || (skb->dev->features & both) == both;
 }
 
-/* @skb's data start behind our header, mac_header at it: skb_segment() repeats what lies between. */
+/*
+ * @skb's data start behind our header, mac_header at it: skb_segment() repeats what lies between.
+ */
 static struct sk_buff *mroce_gso_segment(struct sk_buff *skb, netdev_features_t features)
 {
 	const struct mroce_wire_data *first = (const struct mroce_wire_data *)skb_mac_header(skb);
@@ -35,12 +38,16 @@ static struct sk_buff *mroce_gso_segment(struct sk_buff *skb, netdev_features_t 
 	u32 count, i = 0;
 	bool hw;
 
-	/* packet sockets, tap and guests can send an skb of our ethertype with whatever GSO fields they like */
+	/*
+	 * packet sockets, tap and guests can send an skb of our
+	 * ethertype with whatever GSO fields they like
+	 */
 	if ((info->gso_type & MROCE_GSO_TYPE) != MROCE_GSO_TYPE || info->gso_type & SKB_GSO_DODGY)
 		return ERR_PTR(-EINVAL);
 	if (!skb->dev || skb->data - skb_mac_header(skb) != MROCE_TRAIN_HEADER)
 		return ERR_PTR(-EINVAL);
-	if (first->base.type != MROCE_T_DATA || !info->gso_size || be16_to_cpu(first->psize) != info->gso_size)
+	if (first->base.type != MROCE_T_DATA || !info->gso_size ||
+	    be16_to_cpu(first->psize) != info->gso_size)
 		return ERR_PTR(-EINVAL);
 
 	hw = device_sums(skb);
@@ -73,7 +80,10 @@ int mroce_segment_init(void)
 	return 0;
 }
 
-/* Trains still queued below are dropped by the core when their turn comes: it finds nobody to cut them. */
+/*
+ * Trains still queued below are dropped by the core when their turn
+ * comes: it finds nobody to cut them.
+ */
 void mroce_segment_exit(void)
 {
 	dev_remove_offload(&mroce_offload);

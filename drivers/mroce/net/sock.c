@@ -27,8 +27,9 @@ static DEFINE_MUTEX(socks_mutex);
 #define ENCAP_TYPE	1
 
 /*
- * Is this what it claims to be? A train that a device or a neighbour namespace hands over must be of our
- * making: a guest or a packet socket may set GSO fields as it likes, and they decide how payload is counted.
+ * Is this what it claims to be? A train that a device or a neighbour namespace hands over must be
+ * of our making: a guest or a packet socket may set GSO fields as it likes, and they decide how
+ * payload is counted.
  */
 static bool train_is_sound(struct sk_buff *skb)
 {
@@ -40,7 +41,8 @@ static bool train_is_sound(struct sk_buff *skb)
 	if (!pskb_may_pull(skb, sizeof(struct udphdr) + MROCE_TRAIN_HEADER))
 		return false;
 	h = (const struct mroce_wire_data *)(skb->data + sizeof(struct udphdr));
-	return h->base.type == MROCE_T_DATA && info->gso_size && be16_to_cpu(h->psize) == info->gso_size;
+	return h->base.type == MROCE_T_DATA && info->gso_size &&
+	       be16_to_cpu(h->psize) == info->gso_size;
 }
 
 static void arrival_of(const struct sk_buff *skb, bool v4, struct mroce_arrival *from)
@@ -101,7 +103,10 @@ drop:
 	return 0;
 }
 
-/* Path source ports are not bound, so the stack asks whether the packet that an ICMP error quotes was ours. */
+/*
+ * Path source ports are not bound, so the stack asks whether the
+ * packet that an ICMP error quotes was ours.
+ */
 static int mroce_err_lookup(struct sock *sk, struct sk_buff *skb)
 {
 	return udp_hdr(skb)->dest == inet_sk(sk)->inet_sport ? 0 : -ENOENT;

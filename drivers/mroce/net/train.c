@@ -57,7 +57,8 @@ static int add_copy(struct sk_buff *skb, struct page *page, unsigned int offset,
 			unsigned int n = min3(len, (unsigned int)PAGE_SIZE - fill,
 					      (unsigned int)(PAGE_SIZE - offset_in_page(offset)));
 
-			memcpy_page(copy, fill, page + (offset >> PAGE_SHIFT), offset_in_page(offset), n);
+			memcpy_page(copy, fill, page + (offset >> PAGE_SHIFT),
+				    offset_in_page(offset), n);
 			fill += n;
 			offset += n;
 			len -= n;
@@ -67,7 +68,8 @@ static int add_copy(struct sk_buff *skb, struct page *page, unsigned int offset,
 	return 0;
 }
 
-int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset, unsigned int len, bool shared)
+int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset, unsigned int len,
+		     bool shared)
 {
 	int i = skb_shinfo(skb)->nr_frags;
 	struct page *head;
@@ -75,8 +77,8 @@ int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset
 	if (!len)
 		return 0;
 	/*
-	 * A page of slab memory, or one that is not reference counted, would be freed or used again by its owner
-	 * while it is on its way.
+	 * A page of slab memory, or one that is not reference counted, would be freed or used again
+	 * by its owner while it is on its way.
 	 */
 	page += offset >> PAGE_SHIFT;
 	offset = offset_in_page(offset);
@@ -104,10 +106,11 @@ int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset
 }
 
 /*
- * The inner "mac" header is our transport header and nothing lies between it and the payload: so the core
- * repeats it in front of each packet, and counts it when it compares packets with an MTU.
+ * The inner "mac" header is our transport header and nothing lies between it and the payload: so
+ * the core repeats it in front of each packet, and counts it when it compares packets with an MTU.
  */
-void mroce_train_mark(struct sk_buff *skb, unsigned int offset, unsigned int psize, unsigned int count)
+void mroce_train_mark(struct sk_buff *skb, unsigned int offset, unsigned int psize,
+		      unsigned int count)
 {
 	skb_set_inner_mac_header(skb, offset);
 	skb_set_inner_network_header(skb, offset + MROCE_TRAIN_HEADER);
@@ -135,7 +138,8 @@ static void push_udp(struct sk_buff *skb, const struct mroce_flow *flow, __be16 
 	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
-static int out4(struct net *net, struct sock *sk, struct sk_buff *skb, const struct mroce_flow *flow, u8 tos, bool frag)
+static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
+		const struct mroce_flow *flow, u8 tos, bool frag)
 {
 	struct iphdr *iph = skb_push(skb, sizeof(*iph));
 
@@ -155,7 +159,8 @@ static int out4(struct net *net, struct sock *sk, struct sk_buff *skb, const str
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static int out6(struct net *net, struct sock *sk, struct sk_buff *skb, const struct mroce_flow *flow, u8 tclass)
+static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
+		const struct mroce_flow *flow, u8 tclass)
 {
 	struct ipv6hdr *iph = skb_push(skb, sizeof(*iph));
 
@@ -168,7 +173,8 @@ static int out6(struct net *net, struct sock *sk, struct sk_buff *skb, const str
 	return ip6_local_out(net, sk, skb);
 }
 #else
-static int out6(struct net *net, struct sock *sk, struct sk_buff *skb, const struct mroce_flow *flow, u8 tclass)
+static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
+		const struct mroce_flow *flow, u8 tclass)
 {
 	kfree_skb(skb);
 	return -ENETUNREACH;
@@ -188,7 +194,8 @@ int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct s
 		      unsigned int psize, unsigned int header, bool ect, bool frag)
 {
 	bool v4 = mroce_addr_v4(&flow->daddr);
-	unsigned int lower = sizeof(struct udphdr) + (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	unsigned int lower = sizeof(struct udphdr) +
+			     (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 	u8 tos = ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT;
 	unsigned int packet = skb->len;
 	struct dst_entry *dst;
