@@ -394,7 +394,7 @@ void mroce_txhalf_settle(struct mroce_txhalf *h)
 
 /* ---- acknowledgements ---- */
 
-/* ACKs that are due, as many as one datagram takes: *@n, of which the first is of *@path. NULL: none. */
+/* ACKs that are due, as many as one datagram takes: *@n, the first is of *@path. NULL: none. */
 static struct sk_buff *next_acks(struct mroce_rxhalf *h, u8 *path, unsigned int *n)
 {
 	struct sk_buff *skb = NULL;

@@ -68,7 +68,8 @@ int mroce_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_
 	init_completion(&ah->unused);
 	/* datagrams of one handle keep one path, those of others may take another */
 	mroce_flow_init(&ah->flow, &ah->saddr, &ah->daddr,
-			htons(MROCE_PATH_PORT_BASE | (get_random_u32() & GENMASK(MROCE_PATH_PORT_BITS - 1, 0))),
+			htons(MROCE_PATH_PORT_BASE |
+			      (get_random_u32() & GENMASK(MROCE_PATH_PORT_BITS - 1, 0))),
 			gid_ifindex(grh->sgid_attr));
 
 	if (!mroce_take(&dev->ahs, MROCE_MAX_AH))

@@ -271,7 +271,7 @@ struct mroce_srq {
 
 struct mroce_srq_waiter {
 	struct list_head node;
-	void (*wake)(struct mroce_srq_waiter *w);	/* softirq or process context, no lock held */
+	void (*wake)(struct mroce_srq_waiter *w);	/* softirq or process, no lock held */
 };
 
 static inline struct mroce_srq *to_msrq(struct ib_srq *ib)
@@ -322,7 +322,10 @@ struct mroce_ah *mroce_ah_get(struct mroce_dev *dev, struct ib_pd *pd, u32 ahn);
 void mroce_ah_put(struct mroce_ah *ah);
 
 /* ---- provided by verbs/qp.c, used by device.c and cq.c ---- */
-/* The queue pair of a completion, or NULL if it is destroyed; no reference: who polls does not destroy it meanwhile. */
+/*
+ * The queue pair of a completion, or NULL if it is destroyed; no
+ * reference: who polls does not destroy it meanwhile.
+ */
 struct ib_qp *mroce_qp_of_completion(struct mroce_dev *dev, u32 qpn);
 extern const struct ib_device_ops mroce_qp_ops;
 extern const struct uapi_definition mroce_qp_uapi[];
