@@ -16,11 +16,16 @@
 /* UDP service port: unassigned at IANA, below the ephemeral range of Linux (32768 on) */
 #define MROCE_PORT		19791
 
-/* path p of a half sends from source port MROCE_PATH_PORT_BASE + a 14-bit hash of (half, p, epoch) */
+/*
+ * path p of a half sends from source port MROCE_PATH_PORT_BASE + a 14-bit hash of (half, p, epoch)
+ */
 #define MROCE_PATH_PORT_BASE	0xc000
 #define MROCE_PATH_PORT_BITS	14
 
-/* inner protocol of a train (IEEE 802, local experimental ethertype 1); never on a wire, see net/train.c */
+/*
+ * inner protocol of a train (IEEE 802, local experimental ethertype
+ * 1); never on a wire, see net/train.c
+ */
 #define MROCE_ETHERTYPE		0x88b5
 
 /* timestamps and delays count 16 ns; 32 bits wrap after 68 s */
@@ -58,7 +63,10 @@ struct mroce_wire_base {
 	__be64	id;
 } __attribute__((packed));
 
-/* what a message is; the last column of the opcode table in transport/opcode.c says which fields count */
+/*
+ * what a message is; the last column of the opcode table in
+ * transport/opcode.c says which fields count
+ */
 enum mroce_opcode {
 	MROCE_OP_SEND		= 0,
 	MROCE_OP_SEND_IMM	= 1,
@@ -79,8 +87,8 @@ enum mroce_opcode {
 #define MROCE_F_ACKREQ		0x04	/* acknowledge this packet at once */
 #define MROCE_F_SOLICITED	0x08	/* the message raises a solicited event */
 #define MROCE_F_RESPONSE	0x10	/* stream number space: 0 requests, 1 responses */
-#define MROCE_F_ORDERED		0x20	/* lands only after all earlier packets of its stream (rule "write after write") */
-#define MROCE_F_HELD_BACK	0x40	/* the sender is limited by its window or its own link, not by the share */
+#define MROCE_F_ORDERED		0x20	/* lands only after all earlier packets of its stream */
+#define MROCE_F_HELD_BACK	0x40	/* held by the sender's window or link, not by its share */
 #define MROCE_F_CRC		0x80	/* @crc holds a CRC32C, negotiated */
 
 /**
@@ -89,7 +97,8 @@ enum mroce_opcode {
  * @stream: stream id, chosen by the receiver (in ACCEPT for requests, in OPEN for responses)
  * @spn: stream packet number, the same for every transmission of this packet
  * @msn: message number in this space; counts every message
- * @rsn: SEND*, WRITE_IMM: receive number, counts what consumes a receive buffer; responses: msn of the request
+ * @rsn: SEND*, WRITE_IMM: receive number, counts what consumes a receive buffer; responses: msn of
+ *   the request
  * @offset: of this packet's payload within the message, bytes; a multiple of @psize
  * @length: of the whole message, bytes; READ: bytes asked for
  * @addr: WRITE*: virtual address of this packet's first byte; READ, atomics: of the source
@@ -126,7 +135,10 @@ struct mroce_wire_data {
 	__be32	crc;
 } __attribute__((packed));
 
-/* operands of an atomic; CMP_SWAP compares with @compare_add, FETCH_ADD adds it. Host memory is 8 aligned bytes, native order. */
+/*
+ * operands of an atomic; CMP_SWAP compares with @compare_add,
+ * FETCH_ADD adds it. Host memory is 8 aligned bytes, native order.
+ */
 struct mroce_wire_atomic {
 	__be64	compare_add;
 	__be64	swap;
@@ -137,7 +149,7 @@ struct mroce_wire_atomic {
 
 #define MROCE_A_PARTIAL		0x01	/* anchored below the highest: a clear bit means nothing */
 #define MROCE_A_DUPLICATE	0x02	/* raised by a duplicate */
-#define MROCE_A_UNKNOWN_PATH	0x04	/* the epoch was not the receiver's; sender restarts the path */
+#define MROCE_A_UNKNOWN_PATH	0x04	/* epoch not the receiver's; sender restarts the path */
 
 /**
  * struct mroce_wire_ack - what one path has received; @nrecords records follow
@@ -148,12 +160,14 @@ struct mroce_wire_atomic {
  * @packets: received on this path since its epoch began, duplicates and refused ones included
  * @ce: of these, marked Congestion Experienced
  * @bytes: payload of these
- * @share: bandwidth that the receiver grants to the sending half on this plane, KiB/s; 0: not limited
+ * @share: bandwidth that the receiver grants to the sending half on this plane, KiB/s; 0: not
+ *   limited
  * @allowance: bytes that the half may send from idle before the next ACK; 0: not limited
  * @flags: MROCE_A_*
  * @nrecords: struct mroce_wire_record that follow
  * @active: senders that share this plane at the receiver, saturating
- * @bitmap: word w, bit b (0 the least significant): number @anchor - (64 w + b) is placed, held or a known duplicate
+ * @bitmap: word w, bit b (0 the least significant): number @anchor - (64 w + b) is placed, held or
+ *   a known duplicate
  */
 struct mroce_wire_ack {
 	struct mroce_wire_base base;
@@ -173,11 +187,19 @@ struct mroce_wire_ack {
 
 #define MROCE_MAX_RECORDS	16	/* in one ACK; more go in a further ACK */
 
+/**
+ * enum mroce_record - what a record of an ACK says
+ * @MROCE_R_CREDIT: @value: receive numbers below it have a buffer
+ * @MROCE_R_NACK: @spn of message @value, sent as path number @number, was refused for @reason
+ * @MROCE_R_RELEASE: every number below @spn is placed
+ * @MROCE_R_FLOOR: requests: a further message window or read slot is open; @value: messages below
+ *   it fit
+ */
 enum mroce_record {
-	MROCE_R_CREDIT		= 1,	/* @value: receive numbers below it have a buffer */
-	MROCE_R_NACK		= 2,	/* @spn of message @value, sent as path number @number, was refused for @reason */
-	MROCE_R_RELEASE		= 3,	/* every number below @spn is placed */
-	MROCE_R_FLOOR		= 4,	/* requests: a further message window or read slot is open; @value: messages below it fit */
+	MROCE_R_CREDIT		= 1,
+	MROCE_R_NACK		= 2,
+	MROCE_R_RELEASE		= 3,
+	MROCE_R_FLOOR		= 4,
 };
 
 #define MROCE_R_RESPONSE	0x01	/* the record is about the response space */
@@ -188,7 +210,8 @@ enum mroce_record {
  * @reason: NACK: enum mroce_nack
  * @flags: MROCE_R_RESPONSE
  * @timer: NACK: the InfiniBand RNR timer code (RNR), or a wait in ms (NOT_READY, MEMORY, FAULT)
- * @stream: id that the data sender chose for this stream (in OPEN, or in ACCEPT for the response space)
+ * @stream: id that the data sender chose for this stream (in OPEN, or in ACCEPT for the response
+ *   space)
  * @spn: stream number
  * @number: path number of the transmission that is spoken of
  * @value: see enum mroce_record
@@ -204,27 +227,49 @@ struct mroce_wire_record {
 	__be32	value;
 } __attribute__((packed));
 
-/* the refusal table: why a receiver did not take a packet, and when it may come again */
+/**
+ * enum mroce_nack - the refusal table: why a packet was not taken, and when it may come again
+ * @MROCE_N_NONE: not refused
+ * @MROCE_N_RNR: no receive buffer: at credit or timer
+ * @MROCE_N_HOLD: hold limit: when the stream's lowest hole is acknowledged
+ * @MROCE_N_WINDOW: beyond the stream or message window: when its floor moves
+ * @MROCE_N_READS: beyond the responder's read/atomic resources: when its floor moves
+ * @MROCE_N_NOT_READY: the queue pair is not in RTR: after @timer ms, doubling
+ * @MROCE_N_MEMORY: the receiver is short of memory: after @timer ms, doubling
+ * @MROCE_N_FAULT: a page is absent: after @timer ms, doubling
+ * @MROCE_N_ACCESS: key, range, right or domain: never; remote access error
+ * @MROCE_N_LENGTH: longer than the receive buffer, or malformed: never; remote invalid request
+ * @MROCE_N_GONE: the stream is closed: never
+ * @MROCE_N_OPERATION: the receiver failed to carry it out: never; remote operational error
+ * @MROCE_N_MAX: number of values
+ */
 enum mroce_nack {
 	MROCE_N_NONE		= 0,
-	MROCE_N_RNR		= 1,	/* no receive buffer: at credit or timer */
-	MROCE_N_HOLD		= 2,	/* hold limit: when the stream's lowest hole is acknowledged */
-	MROCE_N_WINDOW		= 3,	/* beyond the stream or message window: when its floor moves */
-	MROCE_N_READS		= 4,	/* beyond the responder's read/atomic resources: when its floor moves */
-	MROCE_N_NOT_READY	= 5,	/* the queue pair is not in RTR: after @timer ms, doubling */
-	MROCE_N_MEMORY		= 6,	/* the receiver is short of memory: after @timer ms, doubling */
-	MROCE_N_FAULT		= 7,	/* a page is absent: after @timer ms, doubling */
-	MROCE_N_ACCESS		= 8,	/* key, range, right or domain: never; remote access error */
-	MROCE_N_LENGTH		= 9,	/* longer than the receive buffer, or malformed: never; remote invalid request */
-	MROCE_N_GONE		= 10,	/* the stream is closed: never */
-	MROCE_N_OPERATION	= 11,	/* the receiver failed to carry it out: never; remote operational error */
+	MROCE_N_RNR		= 1,
+	MROCE_N_HOLD		= 2,
+	MROCE_N_WINDOW		= 3,
+	MROCE_N_READS		= 4,
+	MROCE_N_NOT_READY	= 5,
+	MROCE_N_MEMORY		= 6,
+	MROCE_N_FAULT		= 7,
+	MROCE_N_ACCESS		= 8,
+	MROCE_N_LENGTH		= 9,
+	MROCE_N_GONE		= 10,
+	MROCE_N_OPERATION	= 11,
 	MROCE_N_MAX
 };
 
+/**
+ * enum mroce_control_op - what a CONTROL says
+ * @MROCE_C_CLOSE: @stream's peer is gone: nothing more will come or be answered; it has placed
+ *   requests below @value
+ * @MROCE_C_CREDIT: receive numbers below @value have a buffer (after a stall)
+ * @MROCE_C_PROBE: asks for an ACK of this path
+ */
 enum mroce_control_op {
-	MROCE_C_CLOSE		= 1,	/* @stream's peer is gone: nothing more will come or be answered; it has placed requests below @value */
-	MROCE_C_CREDIT		= 2,	/* receive numbers below @value have a buffer (after a stall) */
-	MROCE_C_PROBE		= 3,	/* asks for an ACK of this path */
+	MROCE_C_CLOSE		= 1,
+	MROCE_C_CREDIT		= 2,
+	MROCE_C_PROBE		= 3,
 };
 
 /**
@@ -257,7 +302,8 @@ enum mroce_open_status {
  * @own_qpn: the sender's queue pair
  * @peer_qpn: the one that it is connected to
  * @psn: OPEN: first stream number of its requests
- * @stream: OPEN: id of the opener's stream, for responses and records; REPLY: id of the acceptor's, for requests
+ * @stream: OPEN: id of the opener's stream, for responses and records; REPLY: id of the acceptor's,
+ *   for requests
  * @to: REPLY: the opener's @stream; OPEN: 0
  * @credit: REPLY: receive numbers below it have a buffer; 0xffffffff: no credit is advertised (SRQ)
  * @attempt: REPLY: that of the OPEN answered
@@ -300,7 +346,7 @@ struct mroce_wire_plane {
 #define MROCE_H_REFUSED		0x04	/* HELLO_ACK: @reason says why */
 
 enum mroce_refusal {
-	MROCE_REFUSED_VERSION	= 1,	/* no version in common; version_min/max are the answerer's */
+	MROCE_REFUSED_VERSION	= 1,	/* no common version; version_min/max are the answerer's */
 	MROCE_REFUSED_ADDRESS	= 2,	/* no device has this address */
 	MROCE_REFUSED_MTU	= 3,	/* a plane is below the smallest payload */
 	MROCE_REFUSED_LIMIT	= 4,	/* too many connections */
@@ -315,7 +361,8 @@ enum mroce_refusal {
  * @nplanes: entries of @plane
  * @flags: MROCE_H_*
  * @reason: enum mroce_refusal
- * @max_payload: largest payload of a packet that the sender accepts, bytes; the half uses the smaller
+ * @max_payload: largest payload of a packet that the sender accepts, bytes; the half uses the
+ *   smaller
  * @own_id: HELLO: id that ACKs must carry; HELLO_ACK: id that the half's packets must carry
  * @instance: of the sender's device; random, new with every link
  * @half: distinguishes the halves of one instance

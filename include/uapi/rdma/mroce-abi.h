@@ -31,8 +31,10 @@
 
 /**
  * struct mroce_ring - head of every mapped ring, one cache line a writer
- * @producer: next index to fill; written by the program (send, receive rings) or the module (completions)
- * @consumer: next index to take; written by the module (send, receive rings) or the program (completions)
+ * @producer: next index to fill; written by the program (send, receive rings) or the module
+ *   (completions)
+ * @consumer: next index to take; written by the module (send, receive rings) or the program
+ *   (completions)
  * @flags: MROCE_RING_*, written by the module
  *
  * Send ring: @consumer passes a slot when its request is complete (and, if
@@ -224,7 +226,8 @@ struct mroce_create_cq_resp {
 };
 
 struct mroce_resize_cq_resp {
-	struct mroce_ring_info cq;	/* replaces the old one, which is still mapped; unpolled entries were moved */
+	/* replaces the old one, which is still mapped; unpolled entries were moved */
+	struct mroce_ring_info cq;
 };
 
 struct mroce_create_srq_resp {
