@@ -22,11 +22,12 @@
  * struct sock. The untaken branch of either choice is not evaluated, but must have a type.
  */
 #define mroce_takes_sk(fn, ...) \
-	__builtin_types_compatible_p(typeof(&fn), void (*)(__VA_ARGS__))
+	__builtin_types_compatible_p(typeof(&(fn)), void (*)(__VA_ARGS__))
 
 #define mroce_setup_tunnel_sock(_net, _sock, _cfg) \
 	setup_udp_tunnel_sock(_net, \
-		__builtin_choose_expr(mroce_takes_sk(setup_udp_tunnel_sock, struct net *, struct sock *, \
+		__builtin_choose_expr(mroce_takes_sk(setup_udp_tunnel_sock, struct net *, \
+						     struct sock *, \
 						     struct udp_tunnel_sock_cfg *), \
 				      (_sock)->sk, (_sock)), _cfg)
 
