@@ -50,6 +50,7 @@ help:
 	@echo '  make clean          remove build/'
 	@echo 'Try (root on Debian 12; nothing else prepared)'
 	@echo '  make demo           two hosts in a guest, RDMA between them, and a table'
+	@echo '  make bench          bandwidth beside rxe and TCP (an idle machine)'
 	@echo 'Test (root on Debian 12)'
 	@echo '  make test           everything below; ends with "N passed, N failed"'
 	@echo '  make kunit          the engine, in User-Mode Linux'
@@ -146,7 +147,7 @@ shellcheck:
 
 GUESTS ?= deb12 uml-kasan
 TESTS ?=
-.PHONY: setup uml-module kunit e2e test demo
+.PHONY: setup uml-module kunit e2e test demo bench
 setup:
 	@scripts/setup
 
@@ -164,6 +165,9 @@ e2e:
 test:
 	@scripts/setup
 	@scripts/test
+
+bench:
+	@scripts/bench
 
 demo:
 	@scripts/demo
