@@ -89,6 +89,10 @@ int mroce_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_
 
 erase:
 	ah_erase(dev, ah);
+	/* its number was in the table: a send of the program may have found it, and a route */
+	mroce_ah_put(ah);
+	wait_for_completion(&ah->unused);
+	mroce_flow_drop(&ah->flow);
 give:
 	atomic_dec(&dev->ahs);
 	return err;
