@@ -84,6 +84,12 @@ static bool complete_recv(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *
 	u64 wr_id;
 	u8 nack;
 
+	/*
+	 * At the cursor they follow each other. What a peer leaves out would be lost, and may be of
+	 * an SRQ that others live on.
+	 */
+	if (rsn != (qp->srq ? READ_ONCE(qp->bound.done) : READ_ONCE(qp->rq.done)))
+		return false;
 	recv = mroce_qp_recv(qp, rsn, &nack);
 	if (!recv)
 		return false;
