@@ -158,6 +158,9 @@ void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)
 			mroce_qp_kick(qp, MROCE_DOORBELL_SQ);
 			return;
 		}
+		/* a program may post for as long as it likes */
+		if (!in_softirq())
+			cond_resched();
 	} while (n == BATCH);
 
 	spin_lock_bh(&qp->lock);
