@@ -71,6 +71,9 @@ static int check_payload(const struct mroce_data *d, size_t payload, u32 *count)
 
 	if (d->offset % d->psize || end > d->length)
 		return -EBADMSG;
+	/* more than serial numbers can tell apart would look whole at once */
+	if (mroce_packets(d->opcode, d->length, d->psize) > BIT(30))
+		return -EBADMSG;
 	if (!!(d->flags & MROCE_F_LAST) != last)
 		return -EBADMSG;
 	/* only the last packet of a message is short, and only an empty message is empty */
