@@ -26,6 +26,7 @@
 #define RX_UNCONFIRMED	(5 * HZ)	/* nothing was ever heard with the id that we gave */
 #define ASK_AFTER	(15 * HZ)	/* rule 8: of silence, with queue pairs attached */
 #define MAX_RX		65536		/* receiving halves of a device */
+#define MAX_RX_ADDR	1024		/* of these, of one address: each HELLO looks through them */
 
 static DEFINE_SPINLOCK(table_lock);
 /*
@@ -422,8 +423,8 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	struct mroce_conns *conns = dev->conns;
 	struct net_device *ndev = READ_ONCE(dev->ndev);
 	struct mroce_rxhalf *h, *e;
+	u32 i, known = 0;
 	int err = 0;
-	u32 i;
 
 	h = kzalloc(sizeof(*h), GFP_ATOMIC);
 	if (!h)
@@ -453,9 +454,14 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 		err = -ENODEV;
 	else if (conns->nrx >= MAX_RX)
 		err = -ENOSPC;
-	hash_for_each_possible(rx_addrs, e, by_addr, addr_key(saddr))
+	hash_for_each_possible(rx_addrs, e, by_addr, addr_key(saddr)) {
 		if (e->dev == dev && e->rx.instance == hello->instance && e->rx.half == hello->half)
 			err = -EEXIST;
+		if (e->dev == dev && ipv6_addr_equal(&e->saddr, saddr))
+			known++;
+	}
+	if (!err && known >= MAX_RX_ADDR)
+		err = -ENOSPC;
 	if (!err) {
 		conns->nrx++;
 		atomic_inc(&conns->unconfirmed);
