@@ -239,8 +239,9 @@ static bool flush_recvs(struct mroce_qp *qp, unsigned int budget)
 
 void mroce_qp_flush_work(struct work_struct *work)
 {
-	enum { BATCH = 64 };
+	enum { BATCH = 64, ROUNDS = 256 };
 	struct mroce_qp *qp = container_of(work, struct mroce_qp, flush);
+	unsigned int rounds = 0;
 	bool more;
 
 	mutex_lock(&qp->mutex);
@@ -264,7 +265,10 @@ void mroce_qp_flush_work(struct work_struct *work)
 			spin_unlock_bh(&qp->ud_lock);
 		}
 		cond_resched();
-	} while (more);
+	} while (more && ++rounds < ROUNDS);
+	/* a program may post for as long as it likes; the mutex is for others too */
+	if (more)
+		mroce_qp_flush_soon(qp);
 unlock:
 	mutex_unlock(&qp->mutex);
 }
