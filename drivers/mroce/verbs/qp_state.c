@@ -224,6 +224,8 @@ int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	mutex_lock(&qp->mutex);
 	spin_lock_bh(&qp->lock);
 	*attr = qp->attr;
+	/* the core's, which was good for as long as modify_qp ran */
+	attr->ah_attr.grh.sgid_attr = NULL;
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
 	attr->sq_draining = qp->state == IB_QPS_SQD && qp->sq.done != qp->sq.fetched;
