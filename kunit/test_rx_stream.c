@@ -702,6 +702,76 @@ static void error_in_place_of_a_response(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, d->imm, MROCE_N_ACCESS);
 }
 
+/* The rest of that response, late: it does not count, and its sender says the error again. */
+static void response_behind_an_error(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	struct mroce_data e = rx_data(env, MROCE_OP_READ_RESP, 0, 0, 2500, 1, 1);
+	struct mroce_rxop op;
+
+	e.opcode = MROCE_OP_ERROR_RESP;
+	e.imm = MROCE_N_ACCESS;
+	e.offset = 0;
+	e.length = 0;
+	rx_take(test, 0, e, 1);
+	KUNIT_EXPECT_EQ(test,
+			rx_claim(test, &op, 0, rx_data(env, MROCE_OP_READ_RESP, 0, 0, 2500, 0, 1),
+				 1),
+			MROCE_REASON_RX_MALFORMED);
+	KUNIT_EXPECT_EQ(test, op.claimed, 0);
+	rx_finish(env, &op);
+	e.spn--;
+	rx_take(test, 0, e, 1);
+	KUNIT_EXPECT_TRUE(test, mroce_rxs_begin(&env->resp));
+	KUNIT_EXPECT_NOT_NULL(test, mroce_rxs_message(&env->resp));
+}
+
+/*
+ * A hostile peer gives a number of one message to another: the first looks whole, and its bytes
+ * were never written. It does not complete, and nothing does from there on.
+ */
+static void number_of_two_messages(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	struct mroce_rxop op;
+
+	rx_take(test, 0, rx_data(env, MROCE_OP_SEND, 0, 0, 500, 0, 1), 1);
+	rx_take(test, 0, rx_data(env, MROCE_OP_SEND, 1, 1, 3000, 0, 1), 1);
+	rx_take(test, 0, rx_data(env, MROCE_OP_SEND, 2, 2, 500, 0, 1), 1);
+	rx_take(test, 0, rx_data(env, MROCE_OP_SEND, 1, 1, 3000, 2, 1), 1);
+	KUNIT_EXPECT_EQ(test, env->req.base, 104);
+	KUNIT_ASSERT_TRUE(test, mroce_rxs_begin(&env->req));
+	KUNIT_EXPECT_NOT_NULL(test, mroce_rxs_message(&env->req));
+	KUNIT_EXPECT_NULL(test, mroce_rxs_message(&env->req));
+	KUNIT_EXPECT_FALSE(test, mroce_rxs_begin(&env->req));
+	KUNIT_EXPECT_TRUE(test, env->req.refusing);
+	KUNIT_EXPECT_EQ(test, env->req.refuse_msn, 1);
+	KUNIT_EXPECT_EQ(test,
+			rx_claim(test, &op, 0, rx_data(env, MROCE_OP_SEND, 3, 4, 500, 0, 1), 1),
+			NONE);
+	KUNIT_EXPECT_EQ(test, op.refused, MROCE_N_LENGTH);
+	rx_finish(env, &op);
+}
+
+/* Held packets count when they are held, once. */
+static void held_packets_count(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	struct mroce_held held;
+	struct mroce_rxop op;
+
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_WRITE, 0, 0, 3000, 2, 1), 1);
+	KUNIT_ASSERT_TRUE(test, mroce_rxs_hold(&env->req, &op, 0, &held));
+	rx_finish(env, &op);
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_WRITE, 0, 0, 3000, 0, 2), 2);
+	mroce_rxs_placed(&env->req, &op, op.claimed);
+	KUNIT_ASSERT_PTR_EQ(test, mroce_rxs_land(&env->req, &op), &held);
+	mroce_rxs_landed(&env->req, &op, held.spn, MROCE_N_NONE);
+	rx_finish(env, &op);
+	KUNIT_ASSERT_TRUE(test, mroce_rxs_begin(&env->req));
+	KUNIT_EXPECT_NOT_NULL(test, mroce_rxs_message(&env->req));
+}
+
 static struct kunit_case cases[] = { KUNIT_CASE(placed_moves_the_base),
 				     KUNIT_CASE(meets_a_claimed_number),
 				     KUNIT_CASE(train_over_known_packets),
@@ -729,6 +799,9 @@ static struct kunit_case cases[] = { KUNIT_CASE(placed_moves_the_base),
 				     KUNIT_CASE(no_memory),
 				     KUNIT_CASE(spaces),
 				     KUNIT_CASE(error_in_place_of_a_response),
+				     KUNIT_CASE(response_behind_an_error),
+				     KUNIT_CASE(number_of_two_messages),
+				     KUNIT_CASE(held_packets_count),
 				     {} };
 
 struct kunit_suite mroce_rx_stream_suite = {

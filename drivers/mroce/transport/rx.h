@@ -61,10 +61,10 @@ struct mroce_held {
 	u32 spn;
 };
 
-/* a message as its packets describe it */
+/* a message as its packets describe it; @got of its packets are placed, or held */
 struct mroce_desc {
 	u64 addr;		/* of the message's first byte */
-	u32 msn, first, packets, length;
+	u32 msn, first, packets, got, length;
 	u32 rsn, rkey, imm;
 	u32 floor;
 	u16 psize;

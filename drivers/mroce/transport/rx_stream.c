@@ -149,16 +149,16 @@ static void describe(struct mroce_desc *d, const struct mroce_data *h)
 
 /*
  * Does a packet belong to the message as its first packet described it? ERROR_RESP takes the place
- * of any packet of a READ_RESP whose source has gone.
+ * of any packet of a READ_RESP whose source has gone; whatever of that comes later is not taken,
+ * so that its sender finds the source gone too.
  */
 static bool same_message(struct mroce_desc *d, const struct mroce_desc *e)
 {
 	if (e->opcode == MROCE_OP_ERROR_RESP) {
 		d->opcode = MROCE_OP_ERROR_RESP;
 		d->imm = e->imm;
-	}
-	if (d->opcode == MROCE_OP_ERROR_RESP)
 		return true;
+	}
 	return d->first == e->first && d->packets == e->packets && d->length == e->length &&
 	       d->opcode == e->opcode && d->rsn == e->rsn && d->rkey == e->rkey &&
 	       d->addr == e->addr && d->psize == e->psize;
@@ -377,11 +377,23 @@ static void advance(struct mroce_rxs *rxs, const struct mroce_rxop *op)
 	WRITE_ONCE(rxs->base, base);
 }
 
+/* The message keeps its place in the ring until all of its packets are counted. */
+static void count_packets(struct mroce_rxs *rxs, u32 msn, u32 count)
+{
+	struct mroce_desc *d = desc_at(rxs, msn);
+
+	/* an ERROR_RESP's may be gone: it does not wait for the others */
+	if (d->valid && d->msn == msn)
+		d->got += count;
+}
+
 void mroce_rxs_placed(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask)
 {
 	u64 left;
 
 	mask &= op->claimed;
+	if (mask)
+		count_packets(rxs, op->data.msn, hweight64(mask));
 	op->claimed &= ~mask;
 	op->bits |= mask;
 	for (left = mask; left; left &= left - 1)
@@ -405,6 +417,8 @@ bool mroce_rxs_hold(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, struct 
 			break;
 	list_add(&held->node, at);
 	__set_bit(slot(rxs, spn), rxs->held_bits);
+	/* the base does not pass it before it has landed */
+	count_packets(rxs, op->data.msn, 1);
 	op->claimed &= ~BIT_ULL(i);
 	op->bits |= BIT_ULL(i);
 	op->rx->stats.held++;
@@ -438,9 +452,12 @@ void mroce_rxs_landed(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 spn, u8 
 	 * sender has not been told of the hole before it
 	 */
 	__clear_bit(slot(rxs, spn), rxs->claimed);
-	for (msn = rxs->msn; msn - rxs->msn < rxs->desc_mask; msn++)
-		if (spn - desc_at(rxs, msn)->first < desc_at(rxs, msn)->packets)
+	for (msn = rxs->msn; msn - rxs->msn < rxs->desc_mask; msn++) {
+		const struct mroce_desc *d = desc_at(rxs, msn);
+
+		if (d->valid && spn - d->first < d->packets)
 			break;
+	}
 	rxs->refusing = true;
 	rxs->refuse_msn = msn;
 	rxs->refuse_spn = spn;
@@ -449,18 +466,29 @@ void mroce_rxs_landed(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 spn, u8 
 	mroce_rx_nack(op->rx, rxs, op, spn, msn, nack, 0);
 }
 
+/*
+ * Is the message at the cursor whole? Its numbers have all landed, and every one of them by a
+ * packet of its own: a peer that gives one number to two messages has left bytes unwritten, and
+ * nothing from there on is taken.
+ */
+static bool whole(struct mroce_rxs *rxs, const struct mroce_desc *d)
+{
+	if (!d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0)
+		return false;
+	if (d->got == d->packets || d->opcode == MROCE_OP_ERROR_RESP)
+		return true;
+	mroce_rxs_refuse(rxs, d->msn, MROCE_N_LENGTH);
+	return false;
+}
+
 bool mroce_rxs_begin(struct mroce_rxs *rxs)
 {
-	struct mroce_desc *d;
-
 	/*
 	 * a response tells the requester of what was placed before
 	 * it: it waits like an ACK. Who lands calls again.
 	 */
-	if (rxs->running || !rxs->desc || mroce_rxs_landing(rxs))
-		return false;
-	d = desc_at(rxs, rxs->msn);
-	if (!d->valid || d->msn != rxs->msn || mroce_seq_diff(rxs->base, d->first + d->packets) < 0)
+	if (rxs->running || !rxs->desc || mroce_rxs_landing(rxs) ||
+	    !whole(rxs, desc_at(rxs, rxs->msn)))
 		return false;
 	rxs->running = true;
 	return true;
@@ -470,8 +498,7 @@ const struct mroce_desc *mroce_rxs_message(struct mroce_rxs *rxs)
 {
 	struct mroce_desc *d = rxs->desc ? desc_at(rxs, rxs->msn) : NULL;
 
-	if (!d || rxs->dead || mroce_rxs_landing(rxs) || !d->valid || d->msn != rxs->msn ||
-	    mroce_seq_diff(rxs->base, d->first + d->packets) < 0 ||
+	if (!d || rxs->dead || mroce_rxs_landing(rxs) || !whole(rxs, d) ||
 	    (rxs->refusing && fatal(rxs->refuse_reason) &&
 	     !mroce_seq_before(rxs->msn, rxs->refuse_msn))) {
 		rxs->running = false;
