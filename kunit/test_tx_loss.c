@@ -276,6 +276,41 @@ static void lost_acks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 23);
 }
 
+/* A NACK counts if it names any number of any transmission on record, wherever in the ring. */
+static void nack_names_a_transmission(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 sent = 0, k, i;
+
+	/* one number before the first and one behind the last too */
+	for (k = 0; k < sent + 2 || !k; k++) {
+		struct mroce_txpath *p;
+		u32 first = -12;
+
+		tx_env_restart(test, 1, 10 * ENV_PSIZE);
+		tx_open(test, 0);
+		p = &env->tx.path[0];
+		p->cwnd = 1 << 20;
+		p->next = first;
+		p->high = first - 1;
+		p->head = -5;
+		p->tail = -5;
+		for (sent = 0, i = 0; i < 13; i++) {
+			tx_post(env, 0, MROCE_OP_WRITE, (i % 5 + 1) * ENV_PSIZE);
+			KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+			sent += env->x.count;
+		}
+		KUNIT_ASSERT_EQ(test, p->tail - p->head, 13);
+		tx_ack_new(env, 0, p->next - 1);
+		memset(env->ack.bitmap, 0, sizeof(env->ack.bitmap));
+		env->ack.flags = MROCE_A_PARTIAL;
+		tx_ack_nack(env, 0, MROCE_N_ACCESS, 0, ENV_PSN, first + k - 1);
+		KUNIT_EXPECT_EQ(test, tx_ack(env), MROCE_REASON_NONE);
+		KUNIT_EXPECT_EQ(test, env->req[0].failed, k >= 1 && k <= sent);
+	}
+	KUNIT_EXPECT_EQ(test, k, sent + 2);
+}
+
 /* ACKs that speak of what never was change nothing. */
 static void false_acks(struct kunit *test)
 {
@@ -615,6 +650,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(gap_is_resent_at_once),
 				     KUNIT_CASE(numbers_wrap),
 				     KUNIT_CASE(beyond_the_bitmap),
 				     KUNIT_CASE(lost_acks),
+				     KUNIT_CASE(nack_names_a_transmission),
 				     KUNIT_CASE(false_acks),
 				     KUNIT_CASE(round_trip),
 				     KUNIT_CASE(tail_loss),

@@ -368,6 +368,29 @@ static void rnr_episodes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->req[0].fail_reason, MROCE_REASON_ERR_RNR_RETRY);
 }
 
+/* Streams are not looked through at every timer, but when one of them asked for it. */
+static void resumes_in_time(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u64 paused;
+
+	tx_open(test, 0);
+	tx_open(test, 1);
+	tx_post(env, 0, MROCE_OP_SEND, 100);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	mroce_tx_timer(&env->tx, env->now);
+	env->now += MROCE_MSEC / 2;
+	refuse(env, MROCE_N_RNR, 14); /* 1.28 ms */
+	paused = env->now;
+	/* something else has its timer meanwhile */
+	mroce_tx_timer(&env->tx, env->now + MROCE_MSEC / 2);
+	KUNIT_EXPECT_TRUE(test, env->req[0].paused);
+	KUNIT_EXPECT_EQ(test, env->tx.timer, paused + 1280 * MROCE_USEC);
+	KUNIT_ASSERT_TRUE(test, tx_timer(env, 2 * MROCE_MSEC));
+	KUNIT_EXPECT_FALSE(test, env->req[0].paused);
+	KUNIT_EXPECT_TRUE(test, tx_pick_data(env));
+}
+
 static void rnr_without_limit(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -819,6 +842,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
 				     KUNIT_CASE(without_credit),
 				     KUNIT_CASE(rnr_pauses),
 				     KUNIT_CASE(rnr_episodes),
+				     KUNIT_CASE(resumes_in_time),
 				     KUNIT_CASE(rnr_without_limit),
 				     KUNIT_CASE_PARAM(refusal_table, refusals_gen_params),
 				     KUNIT_CASE(one_flight_one_doubling),

@@ -12,6 +12,8 @@
 #define HELLO_WAIT_LAST		(100 * MROCE_MSEC)
 #define STARVED_WAIT		(10 * MROCE_MSEC)	/* until memory is asked for again */
 #define QUANTUM			61440	/* bytes of a stream's turn */
+/* deadlines are of 500 ms and more: streams that ask for nothing are looked through so often */
+#define STREAMS_LOOK		(20 * MROCE_MSEC)
 
 static void set_state(struct mroce_tx *tx, enum mroce_tx_state state)
 {
@@ -35,6 +37,7 @@ int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train)
 	tx->npaths = clamp_t(u8, npaths, 1, MROCE_MAX_PATHS);
 	tx->train = train;
 	tx->timer = MROCE_NEVER;
+	tx->streams_at = MROCE_NEVER;
 	tx->path = kcalloc(tx->npaths, sizeof(*tx->path), GFP_KERNEL);
 	if (!tx->path)
 		return -ENOMEM;
@@ -445,9 +448,27 @@ void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err,
 		mroce_cc_local_drop(tx, &tx->path[x->path]);
 }
 
-void mroce_tx_timer(struct mroce_tx *tx, u64 now)
+static void streams_timer(struct mroce_tx *tx, u64 now)
 {
 	struct mroce_txs *txs, *next;
+	u64 slowest = 0, at = MROCE_NEVER;
+	u32 i;
+
+	for (i = 0; i < tx->npaths; i++)
+		slowest = max(slowest, (u64)tx->path[i].srtt + 4 * (u64)tx->path[i].rttvar);
+	tx->streams_at = MROCE_NEVER;
+	tx->streams_seen = now;
+	list_for_each_entry_safe(txs, next, &tx->active, active) {
+		at = min(at, mroce_txs_timer(txs, slowest, now));
+		if (tx->starved)
+			mroce_txs_kick(txs);
+	}
+	tx->starved = false;
+	tx->streams_at = min(tx->streams_at, at);
+}
+
+void mroce_tx_timer(struct mroce_tx *tx, u64 now)
+{
 	u32 i;
 
 	tx->timer = MROCE_NEVER;
@@ -459,12 +480,10 @@ void mroce_tx_timer(struct mroce_tx *tx, u64 now)
 	if (tx->state == MROCE_TX_OPEN)
 		for (i = 0; i < tx->npaths; i++)
 			mroce_path_timer(tx, &tx->path[i], now);
-	list_for_each_entry_safe(txs, next, &tx->active, active) {
-		mroce_tx_want(tx, mroce_txs_timer(txs, now));
-		if (tx->starved)
-			mroce_txs_kick(txs);
-	}
-	tx->starved = false;
+	/* not with each probe timeout of each path: there may be thousands */
+	if (tx->starved || tx->streams_at <= now || now - tx->streams_seen >= STREAMS_LOOK)
+		streams_timer(tx, now);
+	mroce_tx_want(tx, tx->streams_at);
 }
 
 struct mroce_txs *mroce_tx_done(struct mroce_tx *tx)

@@ -234,6 +234,8 @@ struct mroce_tx_stats {
  * @ready: [0] responses, [1] requests: streams that may have something to send, in turn
  * @done: streams for the caller to look at (mroce_tx_done())
  * @active: streams with anything unfinished, for the timer
+ * @last_ack: latest of the paths'
+ * @streams_at: when a stream of @active wants the timer; @streams_seen: when they were looked through
  * @timer: when mroce_tx_timer() wants to be called; MROCE_NEVER
  */
 struct mroce_tx {
@@ -254,6 +256,7 @@ struct mroce_tx {
 	u64 hello_at, hello_since;
 	u32 hello_wait;
 
+	u64 last_ack, streams_at, streams_seen;
 	u64 timer;
 	u64 backlog;			/* bytes posted and never sent, all streams */
 	struct mroce_tx_stats stats;
@@ -425,7 +428,9 @@ bool mroce_txs_more(const struct mroce_txs *txs);
 bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn);
 struct mroce_txs *mroce_tx_find(struct mroce_tx *tx, u32 own_id, bool response);
 /* The stream's timers; returns the next one. */
-u64 mroce_txs_timer(struct mroce_txs *txs, u64 now);
+/* @slowest: srtt + 4 rttvar of the slowest path. When it wants to be called again. */
+u64 mroce_txs_timer(struct mroce_txs *txs, u64 slowest, u64 now);
+void mroce_txs_want(struct mroce_txs *txs, u64 at);
 static inline void mroce_tx_want(struct mroce_tx *tx, u64 at)
 {
 	if (at < tx->timer)

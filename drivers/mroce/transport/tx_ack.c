@@ -75,15 +75,21 @@ static void adapt_threshold(struct mroce_tx *tx, struct mroce_txpath *p,
 	}
 }
 
+/* The transmission that carried @number. Numbers follow each other around the ring. */
 static struct mroce_sent *sent_as(struct mroce_txpath *p, u32 number)
 {
-	u32 i;
+	u32 low = p->head, high = p->tail;
 
-	for (i = p->head; i != p->tail; i++) {
-		struct mroce_sent *s = &p->sent[i & p->mask];
+	while (low != high) {
+		u32 middle = low + (high - low) / 2;
+		struct mroce_sent *s = &p->sent[middle & p->mask];
 
 		if (number - s->number < s->count)
 			return s;
+		if (mroce_seq_before(number, s->number))
+			high = middle;
+		else
+			low = middle + 1;
 	}
 	return NULL;
 }
@@ -181,6 +187,7 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 	}
 	if (fresh || progress) {
 		p->last_ack = now;
+		tx->last_ack = now;
 		p->timeouts = 0;
 		if (p->state != MROCE_PATH_ACTIVE) {
 			mroce_path_set_state(p, MROCE_PATH_ACTIVE);

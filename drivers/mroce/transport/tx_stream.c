@@ -114,6 +114,13 @@ void mroce_txs_detach(struct mroce_txs *txs)
 	txs->tx = NULL;
 }
 
+/* The stream wants the timer to look at it then. */
+void mroce_txs_want(struct mroce_txs *txs, u64 at)
+{
+	txs->tx->streams_at = min(txs->tx->streams_at, at);
+	mroce_tx_want(txs->tx, at);
+}
+
 /* The stream may have something to send: to the end of its space's turn. */
 void mroce_txs_kick(struct mroce_txs *txs)
 {
@@ -222,7 +229,7 @@ struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post 
 		if (list_empty(&txs->active))
 			list_add_tail(&txs->active, &txs->tx->active);
 		if (txs->timeout)
-			mroce_tx_want(txs->tx, now + max(txs->timeout, MROCE_DEADLINE_FLOOR));
+			mroce_txs_want(txs, now + max(txs->timeout, MROCE_DEADLINE_FLOOR));
 	}
 	m = msg_at(txs, txs->msn_end);
 	*m = (struct mroce_msg){
@@ -489,7 +496,7 @@ int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *
 			return 0;
 		txs->open_at = now + txs->open_wait;
 		txs->open_wait = min_t(u64, txs->open_wait * 2ULL, OPEN_WAIT_LAST);
-		mroce_tx_want(txs->tx, txs->open_at);
+		mroce_txs_want(txs, txs->open_at);
 		*x = (struct mroce_xmit){
 			.kind = MROCE_XMIT_OPEN,
 			.count = 1,
@@ -692,7 +699,7 @@ static void pause(struct mroce_txs *txs, const struct mroce_record_news *r, u64 
 	txs->refused = true;
 	txs->pause_reason = r->reason;
 	txs->resume_at = now + wait;
-	mroce_tx_want(txs->tx, txs->resume_at);
+	mroce_txs_want(txs, txs->resume_at);
 }
 
 void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u64 sent_at, u64 now)
@@ -762,36 +769,23 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
  */
 static bool unanswered(const struct mroce_txs *txs, u64 now)
 {
-	u32 i;
-
 	if (idle(txs))
 		return false;
 	if (txs->state == MROCE_TXS_CLOSED || txs->state == MROCE_TXS_OPENING)
 		return true;	/* HELLO or OPEN */
 	if (txs->out || txs->reads_out)
 		return true;
-	if (txs->una == txs->nxt)
-		return false;
-	for (i = 0; i < txs->tx->npaths; i++)
-		if (txs->tx->path[i].last_ack + MROCE_DEADLINE_FLOOR / 2 > now)
-			return false;
-	return true;
+	return txs->una != txs->nxt && txs->tx->last_ack + MROCE_DEADLINE_FLOOR / 2 <= now;
 }
 
 /*
  * How long silence may last. InfiniBand lets a timeout be four times what was asked for: on slow or
  * unsteady paths this is used so that some probes and their answers fit in.
  */
-static u64 patience(const struct mroce_txs *txs)
+static u64 patience(const struct mroce_txs *txs, u64 slowest)
 {
-	u64 asked = max(txs->timeout, MROCE_DEADLINE_FLOOR), slowest = 0;
-	u32 i;
+	u64 asked = max(txs->timeout, MROCE_DEADLINE_FLOOR);
 
-	for (i = 0; i < txs->tx->npaths; i++) {
-		const struct mroce_txpath *p = &txs->tx->path[i];
-
-		slowest = max(slowest, (u64)p->srtt + 4 * (u64)p->rttvar);
-	}
 	return clamp(PATIENT_PROBES * slowest, asked, 4 * asked);
 }
 
@@ -815,7 +809,7 @@ static u64 overdue(struct mroce_txs *txs, u64 now)
 	return txs->overdue_at;
 }
 
-u64 mroce_txs_timer(struct mroce_txs *txs, u64 now)
+u64 mroce_txs_timer(struct mroce_txs *txs, u64 slowest, u64 now)
 {
 	u64 next = MROCE_NEVER, deadline;
 
@@ -837,11 +831,11 @@ u64 mroce_txs_timer(struct mroce_txs *txs, u64 now)
 		txs->progress_at = txs->paused ? now : txs->progress_at;
 		return next;
 	}
-	deadline = txs->progress_at + patience(txs);
+	deadline = txs->progress_at + patience(txs, slowest);
 	if (!unanswered(txs, now)) {
 		/* waiting for its turn, a window or credit: no deadline runs, look again later */
 		txs->progress_at = now;
-		deadline = now + patience(txs);
+		deadline = now + patience(txs, slowest);
 	} else if (deadline <= now) {
 		deadline = overdue(txs, now);
 		if (deadline == MROCE_NEVER) {
