@@ -22,7 +22,7 @@ static u32 send_writes(struct kunit *test, u32 n)
 	struct tx_env *env = test->priv;
 	u32 first = env->tx.path[0].next;
 
-	env->tx.path[0].cwnd = 1 << 20; /* the window is another test's matter */
+	mroce_cc_window(&env->tx, &env->tx.path[0], 1 << 20); /* the window is another test's matter */
 	while (n--) {
 		KUNIT_ASSERT_NOT_NULL(test, tx_post(env, 0, MROCE_OP_WRITE, 100));
 		KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
@@ -154,14 +154,14 @@ static void each_bit(struct kunit *test)
 	for (hole = 1; hole < 256; hole++) {
 		u32 start = env->req[0].nxt;
 
-		env->tx.path[0].cwnd = 1 << 20;
+		mroce_cc_window(&env->tx, &env->tx.path[0], 1 << 20);
 		first = env->tx.path[0].next;
 		tx_post(env, 0, MROCE_OP_WRITE, 256 * ENV_PSIZE);
 		KUNIT_ASSERT_EQ(test, tx_pick_all(env), 256);
 		tx_ack_new(env, 0, first + 255);
 		tx_ack_miss(env, first + 255 - hole);
 		tx_ack(env);
-		env->tx.path[0].cwnd = 1 << 20;
+		mroce_cc_window(&env->tx, &env->tx.path[0], 1 << 20);
 		KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
 		KUNIT_EXPECT_EQ(test, env->x.data.spn, start + 255 - hole);
 		KUNIT_EXPECT_EQ(test, env->x.count, 1);
@@ -223,7 +223,7 @@ static void beyond_the_bitmap(struct kunit *test)
 
 	tx_env_restart(test, 1, 60 * ENV_PSIZE);
 	tx_open(test, 0);
-	env->tx.path[0].cwnd = 1 << 20;
+	mroce_cc_window(&env->tx, &env->tx.path[0], 1 << 20);
 	env->req[0].window = 256;
 	first = env->tx.path[0].next;
 	tx_post(env, 0, MROCE_OP_WRITE, 200 * ENV_PSIZE);
@@ -290,7 +290,7 @@ static void nack_names_a_transmission(struct kunit *test)
 		tx_env_restart(test, 1, 10 * ENV_PSIZE);
 		tx_open(test, 0);
 		p = &env->tx.path[0];
-		p->cwnd = 1 << 20;
+		mroce_cc_window(&env->tx, p, 1 << 20);
 		p->next = first;
 		p->high = first - 1;
 		p->head = -5;
@@ -623,7 +623,7 @@ static void what_cuts_the_window(struct kunit *test)
 	single(test, 1);
 	p = &env->tx.path[0];
 	first = send_writes(test, 10);
-	p->cwnd = 60000;
+	mroce_cc_window(&env->tx, p, 60000);
 	p->round_end = p->next + 100; /* this round trip does not end here */
 	before = p->cwnd;
 	tx_ack_new(env, 0, first + 4);

@@ -84,7 +84,7 @@ static void completions_in_order(struct kunit *test)
 
 	tx_env_restart(test, 1, ENV_PSIZE);
 	tx_open(test, 0);
-	env->tx.path[0].cwnd = 100000;
+	mroce_cc_window(&env->tx, &env->tx.path[0], 100000);
 	first = env->tx.path[0].next;
 	for (i = 0; i < 6; i++)
 		tx_post(env, 0, MROCE_OP_SEND, 2000);
@@ -177,7 +177,7 @@ static void packet_window(struct kunit *test)
 
 	tx_open(test, 0);
 	for (i = 0; i < 4; i++)
-		env->tx.path[i].cwnd = 1 << 20;
+		mroce_cc_window(&env->tx, &env->tx.path[i], 1 << 20);
 	tx_post(env, 0, MROCE_OP_WRITE, 400000);
 	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 256); /* 2^8 were agreed */
 	/* it moves with the lowest number that is not acknowledged */
@@ -497,7 +497,7 @@ static void one_flight_one_doubling(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, x);
 	tx_env_restart(test, 1, ENV_PSIZE);
 	tx_open(test, 0);
-	env->tx.path[0].cwnd = 100000;
+	mroce_cc_window(&env->tx, &env->tx.path[0], 100000);
 	for (i = 0; i < 8; i++) {
 		tx_post(env, 0, MROCE_OP_WRITE, 100);
 		KUNIT_ASSERT_TRUE(test, tx_pick_data(env));

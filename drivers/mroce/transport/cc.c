@@ -24,16 +24,23 @@ static u32 cwnd_least(const struct mroce_tx *tx)
 	return CWND_LEAST_PKTS * packet_cost(tx);
 }
 
+void mroce_cc_window(struct mroce_tx *tx, struct mroce_txpath *p, u32 bytes)
+{
+	if (p->state == MROCE_PATH_ACTIVE)
+		tx->plane[p->plane].window += bytes - p->cwnd;
+	p->cwnd = bytes;
+}
+
 static void cwnd_cut(struct mroce_tx *tx, struct mroce_txpath *p, u32 to)
 {
-	p->cwnd = max(to, cwnd_least(tx));
+	mroce_cc_window(tx, p, max(to, cwnd_least(tx)));
 	p->ssthresh = p->cwnd;
 }
 
 void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p)
 {
-	p->cwnd = clamp(CWND_FIRST_PKTS * packet_cost(tx),
-			CWND_FIRST + CWND_FIRST_PKTS * MROCE_OVERHEAD, CWND_LAST);
+	mroce_cc_window(tx, p, clamp(CWND_FIRST_PKTS * packet_cost(tx),
+				     CWND_FIRST + CWND_FIRST_PKTS * MROCE_OVERHEAD, CWND_LAST));
 	p->ssthresh = CWND_LAST;
 	p->limited = false;
 	p->ecn_seen = false;
@@ -49,7 +56,7 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p)
 		 p->srtt - p->base > max_t(u64, p->base, DELAY_FLOOR))
 		cwnd_cut(tx, p, p->cwnd - p->cwnd / 8);
 	if (p->cwnd > most)
-		p->cwnd = max_t(u64, most, cwnd_least(tx));
+		mroce_cc_window(tx, p, max_t(u64, most, cwnd_least(tx)));
 	p->round_end = p->next;
 	p->round_lost = 0;
 	p->round_packets = 0;
@@ -60,7 +67,7 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p)
 void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,
 		  u32 acked_bytes, u32 lost, u64 now)
 {
-	u32 marked = ack->ce - p->ce, cut;
+	u32 marked = ack->ce - p->ce, cut, grown;
 	s32 packets = ack->packets - p->packets;
 
 	if (packets > 0) {
@@ -86,11 +93,12 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 		p->ecn_seen = true;
 	} else if (p->limited && acked_bytes) {
 		/* only a window that was full grows (rule 18) */
+		grown = p->cwnd;
 		if (p->cwnd < p->ssthresh)
-			p->cwnd += acked_bytes;
+			grown += acked_bytes;
 		else
-			p->cwnd += max_t(u64, (u64)packet_cost(tx) * acked_bytes / p->cwnd, 1);
-		p->cwnd = min(p->cwnd, CWND_LAST);
+			grown += max_t(u64, (u64)packet_cost(tx) * acked_bytes / p->cwnd, 1);
+		mroce_cc_window(tx, p, min(grown, CWND_LAST));
 	}
 	p->limited = !mroce_path_room(tx, p);
 	if (mroce_seq_after(ack->base.number, p->round_end - 1))

@@ -35,6 +35,7 @@ int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train)
 	memset(tx, 0, sizeof(*tx));
 	tx->own_id = own_id;
 	tx->npaths = clamp_t(u8, npaths, 1, MROCE_MAX_PATHS);
+	tx->nplanes = 1;
 	tx->train = train;
 	tx->timer = MROCE_NEVER;
 	tx->streams_at = MROCE_NEVER;
@@ -125,7 +126,8 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 	tx->peer_id = ack->own_id;
 	tx->instance = ack->instance;
 	tx->max_payload = min(tx->hello.max_payload, ack->max_payload);
-	tx->npaths = min(tx->npaths, ack->npaths);
+	while (tx->npaths > ack->npaths)
+		mroce_plane_leave(tx, &tx->path[--tx->npaths]);
 	for (i = 0; i < tx->npaths; i++) {
 		mroce_cc_init(tx, &tx->path[i]);
 		/*

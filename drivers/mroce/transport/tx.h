@@ -171,6 +171,7 @@ struct mroce_sent {
 
 /**
  * struct mroce_txpath - a path as its sender knows it
+ * @plane: that it belongs to, index in struct mroce_tx's list
  * @next: number of the next packet
  * @high: highest number reported
  * @inflight: bytes of open packets, with MROCE_OVERHEAD each
@@ -182,7 +183,7 @@ struct mroce_sent {
  * @timeouts: probe timeouts in a row
  */
 struct mroce_txpath {
-	u8 index, epoch;
+	u8 index, epoch, plane;
 	u8 state;		/* enum mroce_path_state; set by set_state() in tx_path.c only */
 	u8 timeouts;
 	bool limited;		/* the window was full since the last ACK */
@@ -207,6 +208,14 @@ struct mroce_txpath {
 	bool ecn_seen;
 };
 
+/**
+ * struct mroce_tx_plane - what the paths of one plane share
+ * @window, @inflight: sums over its ACTIVE paths, bytes
+ */
+struct mroce_tx_plane {
+	u32 window, inflight;
+};
+
 /* bytes of headers that a packet costs beside its payload, for windows */
 #define MROCE_OVERHEAD	120
 
@@ -229,6 +238,7 @@ struct mroce_tx_stats {
  * @instance: of the peer's device, known from HELLO_ACK on
  * @max_payload: payload of a packet agreed, bytes; what new messages are cut to
  * @train: payload bytes of a transmission, at most
+ * @plane: @nplanes of them, see mroce_tx_planes()
  * @streams: all that are attached
  * @find: stream of ours by its own id, in constant time; optional (NULL: @streams is searched)
  * @ready: [0] responses, [1] requests: streams that may have something to send, in turn
@@ -241,10 +251,11 @@ struct mroce_tx_stats {
 struct mroce_tx {
 	u64 peer_id, own_id, instance;
 	u8 state;		/* enum mroce_tx_state; set by set_state() in tx.c only */
-	u8 npaths, turn, resend_path;
+	u8 npaths, nplanes, turn, resend_path;
 	u16 max_payload;
 	u32 train;
 	struct mroce_txpath *path;
+	struct mroce_tx_plane plane[MROCE_MAX_PLANES];
 	struct list_head streams, ready[2], done, active;
 	struct mroce_txs *(*find)(struct mroce_tx *tx, u32 own_id, bool response);
 	struct mroce_ctl ctl[MROCE_MAX_CTL];
@@ -271,6 +282,11 @@ struct mroce_tx {
  */
 int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train);
 void mroce_tx_free(struct mroce_tx *tx);	/* no stream is attached */
+/*
+ * The half has so many planes from now on (1 after mroce_tx_init()): path i belongs to plane
+ * i % @nplanes. Windows and what is in flight go with their paths.
+ */
+void mroce_tx_planes(struct mroce_tx *tx, u8 nplanes);
 
 /* Says HELLO until answered; @hello: all but base, own_id and nonce's echo, which are filled in. */
 void mroce_tx_connect(struct mroce_tx *tx, const struct mroce_hello *hello, u64 now);
@@ -394,7 +410,8 @@ void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8
 /* ---- inside transport/: shared by the tx_*.c files ---- */
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index);
 void mroce_path_free(struct mroce_txpath *p);
-void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state);
+void mroce_path_set_state(struct mroce_tx *tx, struct mroce_txpath *p,
+			  enum mroce_path_state state);
 bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p);
 struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p,
 				     const struct mroce_xmit *x, u64 now);
@@ -411,6 +428,18 @@ static inline bool mroce_path_room(const struct mroce_tx *tx, const struct mroce
 	return p->inflight + tx->max_payload + MROCE_OVERHEAD <= p->cwnd;
 }
 
+/* More, or less (negative), is in flight on the path. */
+static inline void mroce_path_fly(struct mroce_tx *tx, struct mroce_txpath *p, s32 bytes)
+{
+	p->inflight += bytes;
+	if (p->state == MROCE_PATH_ACTIVE)
+		tx->plane[p->plane].inflight += bytes;
+}
+
+void mroce_plane_join(struct mroce_tx *tx, struct mroce_txpath *p);
+void mroce_plane_leave(struct mroce_tx *tx, struct mroce_txpath *p);
+/* Sets the window. */
+void mroce_cc_window(struct mroce_tx *tx, struct mroce_txpath *p, u32 bytes);
 void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,
 		  u32 acked_bytes, u32 lost, u64 now);

@@ -190,7 +190,7 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 		tx->last_ack = now;
 		p->timeouts = 0;
 		if (p->state != MROCE_PATH_ACTIVE) {
-			mroce_path_set_state(p, MROCE_PATH_ACTIVE);
+			mroce_path_set_state(tx, p, MROCE_PATH_ACTIVE);
 			p->probe = false;
 		}
 	}

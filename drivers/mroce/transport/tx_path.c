@@ -17,7 +17,8 @@
 #define FAILED_TIMEOUTS	3
 #define BASE_RTT_LIFE	(10000 * MROCE_MSEC)	/* rule 17: minimum of 10 s */
 
-void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state)
+void mroce_path_set_state(struct mroce_tx *tx, struct mroce_txpath *p,
+			  enum mroce_path_state state)
 {
 	/* [from] = states that may follow */
 	static const u8 legal[] = {
@@ -31,7 +32,11 @@ void mroce_path_set_state(struct mroce_txpath *p, enum mroce_path_state state)
 	if (p->state == state)
 		return;
 	WARN_ON_ONCE(!(legal[p->state] & BIT(state)));
+	if (p->state == MROCE_PATH_ACTIVE)
+		mroce_plane_leave(tx, p);
 	p->state = state;
+	if (p->state == MROCE_PATH_ACTIVE)
+		mroce_plane_join(tx, p);
 }
 
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
@@ -43,6 +48,7 @@ void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
 	p->next = 1;
 	p->round_end = 1;
 	p->probe_at = MROCE_NEVER;
+	mroce_plane_join(tx, p);
 	mroce_cc_init(tx, p);
 }
 
@@ -99,7 +105,7 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 		s->last = x->bytes - (x->count - 1) * s->psize;
 	}
 	p->next += x->count;
-	p->inflight += x->bytes + x->count * MROCE_OVERHEAD;
+	mroce_path_fly(tx, p, x->bytes + x->count * MROCE_OVERHEAD);
 	p->last_sent = now;
 	if (p->probe_at == MROCE_NEVER)
 		mroce_path_arm(tx, p);
@@ -117,7 +123,7 @@ void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_
 	s->open &= ~mask;
 	for (left = mask; left; left &= left - 1) {
 		i = __ffs64(left);
-		p->inflight -= MROCE_OVERHEAD + (i + 1 == s->count ? s->last : s->psize);
+		mroce_path_fly(tx, p, -(MROCE_OVERHEAD + (i + 1 == s->count ? s->last : s->psize)));
 		if (s->kind == MROCE_XMIT_CONTROL) {
 			if (acked) {
 				tx->ctl[s->control].used = false;
@@ -222,7 +228,7 @@ void mroce_path_restart(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->timeouts = 0;
 	p->probe_at = MROCE_NEVER;
 	if (p->state != MROCE_PATH_ACTIVE)
-		mroce_path_set_state(p, MROCE_PATH_ACTIVE);
+		mroce_path_set_state(tx, p, MROCE_PATH_ACTIVE);
 }
 
 /*
@@ -265,7 +271,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->timeouts = min(p->timeouts + 1, 100);
 	oldest = &p->sent[p->head & p->mask];
 	if (p->timeouts >= FAILED_TIMEOUTS && peer_path_delivers(tx, p, oldest->at)) {
-		mroce_path_set_state(p, MROCE_PATH_FAILED);
+		mroce_path_set_state(tx, p, MROCE_PATH_FAILED);
 		path_evacuate(tx, p, now);
 		mroce_cc_init(tx, p);
 		p->probe_wait = REPROBE_FIRST;
@@ -274,7 +280,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		return;
 	}
 	if (p->state == MROCE_PATH_ACTIVE)
-		mroce_path_set_state(p, MROCE_PATH_SUSPECT);
+		mroce_path_set_state(tx, p, MROCE_PATH_SUSPECT);
 	/*
 	 * The probe shows what is missing here; the oldest data travel again meanwhile, by a
 	 * healthy path if there is one. The second timeout in a row gives everything up: it is
