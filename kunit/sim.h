@@ -1,52 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A simulated network that runs the real protocol engine: hosts with sending and
- * receiving halves and queue pairs, links that lose, repeat, delay and mark, a
+ * receiving halves and queue pairs, a network (net.h), a
  * virtual clock, one seeded generator. The glue around the engine makes the calls that
  * the kernel's glue makes, with time passing between them. Single threaded; the same
  * configuration and seed give the same run, event for event. Whatever breaks an
  * invariant ends the run with its reason in @why.
  *
- * sim.c: clock, events, network; sim_conn.c: halves and handshake; sim_rx.c: the
- * receive path; sim_qp.c: queue pairs and the programs that use them; sim_check.c:
+ * sim.c: clock, events, packets; net.c: the network; sim_conn.c: halves and handshake; sim_rx.c:
+ * the receive path; sim_qp.c: queue pairs and the programs that use them; sim_check.c:
  * what must hold.
  */
 #ifndef MROCE_KUNIT_SIM_H
 #define MROCE_KUNIT_SIM_H
 
 #include "alloc.h"
+#include "net.h"
 #include "../drivers/mroce/transport/tx.h"
 #include "../drivers/mroce/transport/rx.h"
 
-#define SIM_MAX_HOSTS 16
-#define SIM_MAX_QPS   64
+#define SIM_HOSTS     16   /* if the configuration does not say */
 #define SIM_MAX_CPUS  4
-#define SIM_LOG	      8192 /* numbers of a path whose packets are remembered */
+#define SIM_LOG	      8192 /* numbers of a path whose packets are remembered, at most */
 #define SIM_MILLION   1000000
+#define SIM_LATENCIES 1024
 
-struct sim;
 struct sim_host;
+struct sim_op;
 struct sim_qp;
 
 /**
  * struct sim_cfg - the network and its hosts
+ * @topo: the network; NULL: a star, of which the next fields say all
  * @rate: bytes a second of every host's link, each way; 0: endless
  * @delay: ns, one way
- * @limit: bytes that may wait in front of a link; 0: any number
- * @mark: bytes waiting from which packets are marked CE; 0: never
- * @loss, @ack_loss, @dup, @reorder: packets a million
- * @burst: mean length of a burst of losses, packets; 0 or 1: independent
- * @late: ns by which a reordered packet is late, at most
+ * @limit, @mark, @loss, @ack_loss, @dup, @reorder, @burst, @late: as in struct sim_wire
+ * @hosts: 0: SIM_HOSTS
  * @local_drop: transmissions a million that fail on the sending host
  * @payload: bytes of a packet; @train: of a transmission
  * @npaths: of a connection
  * @whole: trains are not cut but delivered as sent; @gro: packets are joined again at the receiver
  * @cpus: processors that receive; @spray: packets of one path go to any of them
- * @copy: ns to copy a KiB; @step: ns between two steps of the receive path, at most
+ * @copy: ns to copy a KiB; @step: ns between two steps of the receive path, at most; 0: hosts take
+ * no time at all
  * @hold_limit: held packets a host, at most; 0: no limit
  * @light: no payload is moved, only packets are tracked
  */
 struct sim_cfg {
+	const struct sim_topo *topo;
 	u64 seed, rate, delay, late, copy, step;
 	u32 hosts;
 	u32 limit, mark;
@@ -78,14 +79,16 @@ struct sim_cfg {
  * @relaxed: the memory that its peer writes to is registered with relaxed ordering
  * @overlap: its Writes overlap each other
  * @fence: requests a million with a fence
- * @start: ns at which it posts first
+ * @start: ns at which it posts first; @stop: at which it posts nothing more, 0: after @count
+ * @on, @off: ns for which it posts, and does not, in turn; 0: always
+ * @pace: bytes a second that it posts; 0: as fast as they complete
  * @close: destroy the queue pair when it has got this many messages
  * @bad_msn, @bad_nack: its peer refuses this message for this reason
  */
 struct sim_load {
 	u32 count, ops, len_min, len_max, depth, batch;
 	u32 buffers, buffer_len, fence, close, bad_msn;
-	u64 repost, timeout, start;
+	u64 repost, timeout, start, stop, on, off, pace;
 	u8 rnr_retry, rnr_timer, log_packets, log_messages, reads, bad_nack;
 	bool relaxed, strict, overlap, mixed, srq, bad;
 };
@@ -96,21 +99,19 @@ struct sim_event {
 	void *arg;
 };
 
-/* a link's queue, as the time at which it will be empty */
-struct sim_queue {
-	u64 busy;
-};
-
 /**
  * struct sim_packet - a packet or a whole train on its way; reference counted
  * @hdr: the wire header; @payload bytes follow it, which are bytes @off on of the pattern @key
+ * @plane, @path, @epoch: say the route; @route: links, @hop of @hops were entered
  */
 struct sim_packet {
 	struct list_head node;
 	u32 refs, payload, len, off;
 	u64 key, value[2];
-	u8 from, to;
-	bool ce, numbered;
+	u32 route[4];
+	u16 from, to;
+	u8 plane, path, epoch, hop, hops;
+	bool ce, ect, ack, numbered;
 	u8 hdr[];
 };
 
@@ -124,30 +125,45 @@ struct sim_held {
 /* what a path's number carried, for the check of acknowledgements */
 struct sim_log {
 	u32 number, spn;
-	struct sim_qp *qp;
+	u32 qp; /* index + 1; 0: no data */
 	u8 epoch;
 	bool response, used, arrived;
 };
 
+/* the numbers of one path, a ring that grows with what is in flight */
+struct sim_path_log {
+	struct sim_log *log;
+	u32 size, expect;
+	u8 epoch;
+};
+
 struct sim_txh {
 	struct mroce_tx tx;
+	struct list_head node; /* host->txhs */
 	struct sim_host *host;
-	u8 peer;
-	bool used, sending, again;
+	u16 peer;
+	bool sending, again;
 	struct mroce_xmit x;
 	u64 armed;
-	struct sim_log *log[MROCE_MAX_PATHS];
-	u32 expect[MROCE_MAX_PATHS];
-	u8 epoch[MROCE_MAX_PATHS];
+	struct sim_path_log *log; /* [npaths] */
 };
 
 struct sim_rxh {
 	struct mroce_rx rx;
+	struct list_head node; /* host->rxhs */
 	struct sim_host *host;
-	u8 peer;
-	bool used;
+	struct sim_txh *sender;
+	u16 peer;
 	u64 armed;
 	struct mroce_ack ack;
+};
+
+/* what an id names: the low bits are an index */
+#define SIM_ID_BITS 24
+struct sim_half {
+	u64 id;
+	struct sim_txh *txh;
+	struct sim_rxh *rxh;
 };
 
 struct sim_cpu {
@@ -158,14 +174,12 @@ struct sim_cpu {
 
 struct sim_host {
 	struct sim *s;
-	u8 index;
+	u16 index;
 	u64 instance;
-	u32 next_stream, held;
-	u32 bad; /* packets left of a loss burst, which ends at @bad_until at the latest */
-	u64 bad_until;
-	struct sim_queue out, in;
-	struct sim_txh *txh[SIM_MAX_HOSTS];
-	struct sim_rxh *rxh[SIM_MAX_HOSTS];
+	u32 first_stream, held;
+	struct list_head txhs, rxhs;
+	struct sim_qp **qp; /* by stream - first_stream */
+	u32 nqps, max_qps;
 	struct sim_cpu cpu[SIM_MAX_CPUS];
 };
 
@@ -200,6 +214,8 @@ enum sim_qp_state { SIM_QP_RTS, SIM_QP_ERROR, SIM_QP_GONE };
  * @recv: receive buffers; @local: destinations of Reads
  * @rq_posted, @rq_done: receive numbers
  * @result: of atomics, by slot of the response
+ * @started: when it was connected; @next_post: earliest, by its pace
+ * @landed: payload bytes of requests that have landed here
  */
 struct sim_qp {
 	struct sim *s;
@@ -224,18 +240,28 @@ struct sim_qp {
 	bool rts, opened, posting, detached, finished;
 	enum mroce_reason fail_reason;
 	u8 fail_nack;
-	u64 first_post, last_done, bytes_done, max_latency;
+	u64 started, next_post;
+	u64 first_post, last_done, bytes_done, landed, max_latency;
 	u64 *posted_at;
 };
 
 struct sim {
 	struct sim_cfg cfg;
-	u64 now, order, random;
+	u64 now, order, random, handled;
 	struct sim_event *event;
 	u32 events, max_events;
-	struct sim_host host[SIM_MAX_HOSTS];
-	struct sim_qp *qp[SIM_MAX_QPS];
-	u32 nqps, ops, packets_alive;
+	struct sim_host *host;
+	struct sim_qp **qp;
+	struct sim_half *half;
+	u32 hosts, nqps, max_qps, halves, max_halves;
+	u32 unfinished, ops, packets_alive;
+	struct {
+		struct sim_topo topo;
+		struct sim_link *link;
+		u64 since; /* of the statistics */
+	} net;
+	struct sim_op *immediate; /* goes on without an event */
+	u32 latency[SIM_LATENCIES]; /* of messages since sim_reset(), by sim_latency_bucket() */
 	/* drops what it returns true for; for tests that want one packet lost */
 	bool (*filter)(struct sim *s, struct sim_packet *p, const struct mroce_base *b);
 	void *filter_arg;
@@ -245,7 +271,7 @@ struct sim {
 	struct {
 		u64 packets, lost, dups, reordered, marked, tail_drops, acks, held, landed,
 			local_drops;
-		u64 duplicates, refused, merged;
+		u64 duplicates, refused, merged, completed;
 	} stats;
 };
 
@@ -265,25 +291,38 @@ void sim_fail(struct sim *s, const char *fmt, ...) __printf(2, 3);
 u64 sim_random(struct sim *s);
 u32 sim_below(struct sim *s, u32 n); /* 0 to n - 1 */
 bool sim_chance(struct sim *s, u32 ppm);
+u64 sim_mix(u64 x);
 void sim_at(struct sim *s, u64 at, void (*fn)(struct sim *s, void *arg), void *arg);
 /* Runs until no event is left, or until @until (virtual ns), or a failure. */
 void sim_run(struct sim *s, u64 until);
 /* Runs until every program has ended, or until @limit. True: they have. */
 bool sim_run_all(struct sim *s, u64 limit);
-struct sim_packet *sim_packet_new(struct sim *s, u8 from, u8 to, const void *hdr, u32 len);
+/* Statistics of the network and latencies begin anew. */
+void sim_reset(struct sim *s);
+/* ns that so many messages a million took at most, to 1/16 */
+u64 sim_latency(struct sim *s, u32 ppm);
+void sim_note_latency(struct sim *s, u64 ns);
+struct sim_packet *sim_packet_new(struct sim *s, u16 from, u16 to, const void *hdr, u32 len);
+struct sim_packet *sim_packet_copy(struct sim *s, const struct sim_packet *p);
 void sim_packet_put(struct sim *s, struct sim_packet *p);
 void sim_send(struct sim *s, struct sim_packet *p);
+/* the plane that a path of a connection belongs to */
+u32 sim_plane_of(struct sim *s, u32 path);
 void *sim_zalloc(size_t n, size_t size);
+/* Room for element @n of an array of @max; moves the array if it must grow. */
+bool sim_grow(struct sim *s, void **array, u32 *max, u32 n, size_t size);
 
 /* ---- sim_conn.c ---- */
-struct sim_txh *sim_txh_get(struct sim_host *h, u8 peer);
+struct sim_txh *sim_txh_get(struct sim_host *h, u16 peer);
 void sim_txh_free(struct sim_txh *t);
 void sim_rxh_free(struct sim_rxh *r);
 void sim_xmit(struct sim_txh *t);
 void sim_tx_settle(struct sim_txh *t);
 void sim_tx_arm(struct sim_txh *t);
 void sim_acks(struct sim_rxh *r);
-void sim_bare(struct sim_host *from, u8 to, const void *hdr, u32 len);
+/* the carrier of a host's device of a plane has come or gone */
+void sim_carrier(struct sim_host *h, u32 plane, bool up);
+void sim_bare(struct sim_host *from, u16 to, const void *hdr, u32 len);
 /* every packet that is not numbered */
 void sim_unnumbered(struct sim_host *h, struct sim_packet *p, const struct mroce_base *b);
 struct sim_rxh *sim_rxh_by_id(struct sim_host *h, u64 id);
@@ -293,7 +332,7 @@ void sim_receive(struct sim *s, struct sim_packet *p);
 
 /* ---- sim_qp.c ---- */
 /* Two queue pairs that are connected to each other; the program of the first is @a. */
-struct sim_qp *sim_connect(struct sim *s, u8 host_a, const struct sim_load *a, u8 host_b,
+struct sim_qp *sim_connect(struct sim *s, u16 host_a, const struct sim_load *a, u16 host_b,
 			   const struct sim_load *b);
 struct sim_qp *sim_qp_by_stream(struct sim_host *h, u32 stream);
 void sim_qp_open(struct sim_host *h, struct sim_rxh *r, const struct mroce_open *open);
@@ -321,6 +360,7 @@ void sim_track_init(struct sim_track *t, u32 base, u32 window);
 void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off,
 	       u32 bytes);
 void sim_note_held(struct sim_qp *qp, const struct mroce_data *d);
+struct sim_log *sim_log_of(struct sim_txh *t, u8 path, u32 number);
 void sim_note_sent(struct sim_txh *t, const struct mroce_xmit *x);
 void sim_check_ack(struct sim_rxh *r, const struct mroce_ack *a);
 void sim_check_message(struct sim_qp *qp, const struct mroce_desc *d);

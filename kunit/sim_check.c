@@ -5,23 +5,14 @@
  */
 #include "sim.h"
 
-static u64 mix(u64 x)
-{
-	x ^= x >> 33;
-	x *= 0xff51afd7ed558ccdULL;
-	x ^= x >> 33;
-	x *= 0xc4ceb9fe1a85ec53ULL;
-	return x ^ x >> 33;
-}
-
 u64 sim_key(struct sim_qp *qp, u32 msn)
 {
-	return mix(qp->s->cfg.seed ^ (u64)qp->index << 32 ^ msn);
+	return sim_mix(qp->s->cfg.seed ^ (u64)qp->index << 32 ^ msn);
 }
 
 u64 sim_read_key(struct sim_qp *qp)
 {
-	return mix(qp->s->cfg.seed ^ (u64)qp->index << 40 ^ 0x5eed);
+	return sim_mix(qp->s->cfg.seed ^ (u64)qp->index << 40 ^ 0x5eed);
 }
 
 u8 sim_pattern(u64 key, u32 off)
@@ -188,6 +179,8 @@ void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet 
 		return;
 	}
 	track_landed(qp, &qp->track[response], d);
+	if (!response)
+		qp->landed += bytes;
 	if (response)
 		place_response(qp, d, p, off, bytes);
 	else if (is_write(d->opcode))
@@ -198,10 +191,40 @@ void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet 
 
 /* ---- numbers of paths, and what acknowledgements say of them ---- */
 
+struct sim_log *sim_log_of(struct sim_txh *t, u8 path, u32 number)
+{
+	struct sim_path_log *l = &t->log[path];
+
+	return l->log ? &l->log[number % l->size] : NULL;
+}
+
+static void log_room(struct sim *s, struct sim_path_log *l, u32 want)
+{
+	u32 size = l->size ? l->size : 512, i;
+	struct sim_log *log;
+
+	while (size < min_t(u32, want, SIM_LOG))
+		size *= 2;
+	if (size == l->size)
+		return;
+	log = sim_zalloc(size, sizeof(*log));
+	if (!log) {
+		sim_fail(s, "no memory for numbers");
+		return;
+	}
+	for (i = 0; i < l->size; i++)
+		if (l->log[i].used)
+			log[l->log[i].number % size] = l->log[i];
+	kvfree(l->log);
+	l->log = log;
+	l->size = size;
+}
+
 void sim_note_sent(struct sim_txh *t, const struct mroce_xmit *x)
 {
 	const struct mroce_base *b;
 	struct sim *s = t->host->s;
+	struct sim_path_log *l;
 	struct sim_log *log;
 	u32 i;
 
@@ -224,21 +247,24 @@ void sim_note_sent(struct sim_txh *t, const struct mroce_xmit *x)
 	SIM_CHECK(s, b->id == t->tx.peer_id, "a transmission with another id");
 	if (s->failed)
 		return;
-	if (b->epoch != t->epoch[b->path] || !t->log[b->path]) {
-		t->epoch[b->path] = b->epoch;
-		t->expect[b->path] = b->number;
+	l = &t->log[b->path];
+	if (b->epoch != l->epoch || !l->log) {
+		l->epoch = b->epoch;
+		l->expect = b->number;
 	}
-	SIM_CHECK(s, b->number == t->expect[b->path], "path %u: number %u after %u", b->path,
-		  b->number, t->expect[b->path] - 1);
-	t->expect[b->path] = b->number + x->count;
-	if (!t->log[b->path])
-		t->log[b->path] = sim_zalloc(SIM_LOG, sizeof(*log));
-	for (i = 0; t->log[b->path] && i < x->count; i++) {
-		log = &t->log[b->path][(b->number + i) % SIM_LOG];
+	SIM_CHECK(s, b->number == l->expect, "path %u: number %u after %u", b->path, b->number,
+		  l->expect - 1);
+	l->expect = b->number + x->count;
+	/* what is in flight, and a bitmap behind it */
+	log_room(s, l, b->number + x->count - t->tx.path[b->path].high + MROCE_BITMAP_BITS);
+	for (i = 0; i < x->count; i++) {
+		log = sim_log_of(t, b->path, b->number + i);
+		if (!log)
+			break;
 		*log = (struct sim_log){
 			.number = b->number + i,
 			.spn = x->kind == MROCE_XMIT_DATA ? x->data.spn + i : 0,
-			.qp = x->kind == MROCE_XMIT_DATA ? sim_qp_of(x->txs)->peer : NULL,
+			.qp = x->kind == MROCE_XMIT_DATA ? sim_qp_of(x->txs)->peer->index + 1 : 0,
 			.epoch = b->epoch,
 			.response = x->kind == MROCE_XMIT_DATA && x->txs->response,
 			.used = true,
@@ -249,20 +275,20 @@ void sim_note_sent(struct sim_txh *t, const struct mroce_xmit *x)
 /* A set bit says: placed, held, or known as a duplicate. */
 static bool bit_is_right(struct sim_rxh *r, const struct mroce_ack *a, u32 number)
 {
-	struct sim_txh *t = r->host->s->host[r->peer].txh[r->host->index];
-	struct sim_log *log = t->log[a->base.path];
+	struct sim_log *log = sim_log_of(r->sender, a->base.path, number);
 	struct sim_track *track;
+	struct sim_qp *qp;
 
 	if (!log)
 		return false;
-	log += number % SIM_LOG;
 	if (log->used && log->number != number)
 		return mroce_seq_after(log->number, number); /* long ago */
 	if (!log->used || log->epoch != a->base.epoch || !log->arrived)
 		return false;
-	if (!log->qp || log->qp->detached)
+	qp = log->qp ? r->host->s->qp[log->qp - 1] : NULL;
+	if (!qp || qp->detached)
 		return true;
-	track = &log->qp->track[log->response];
+	track = &qp->track[log->response];
 	return mroce_seq_before(log->spn, track->base) ||
 	       track->state[log->spn & track->mask] != SIM_NOTHING;
 }

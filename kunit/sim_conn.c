@@ -5,17 +5,61 @@
  */
 #include "sim.h"
 
-static u64 random_id(struct sim *s)
+/* A random id that names a half; the low bits are its index, never 0. */
+static u64 new_id(struct sim *s, struct sim_txh *t, struct sim_rxh *r)
 {
-	u64 id = sim_random(s);
+	u64 id = sim_random(s) << SIM_ID_BITS | (s->halves + 1);
 
-	return id ? id : 1;
+	if (!sim_grow(s, (void **)&s->half, &s->max_halves, s->halves, sizeof(*s->half)))
+		return 1;
+	s->half[s->halves++] = (struct sim_half){ .id = id, .txh = t, .rxh = r };
+	return id;
 }
 
-struct sim_txh *sim_txh_get(struct sim_host *h, u8 peer)
+static struct sim_half *half_of(struct sim *s, u64 id)
+{
+	u32 i = id & (BIT(SIM_ID_BITS) - 1);
+
+	return i && i <= s->halves && s->half[i - 1].id == id ? &s->half[i - 1] : NULL;
+}
+
+static struct sim_txh *find_txh(struct sim_host *h, u16 peer)
+{
+	struct sim_txh *t;
+
+	list_for_each_entry(t, &h->txhs, node)
+		if (t->peer == peer)
+			return t;
+	return NULL;
+}
+
+static struct sim_rxh *find_rxh(struct sim_host *h, u16 peer)
+{
+	struct sim_rxh *r;
+
+	list_for_each_entry(r, &h->rxhs, node)
+		if (r->peer == peer)
+			return r;
+	return NULL;
+}
+
+/* addresses: 2 bytes of host, one of plane */
+static void put_address(u8 *addr, u32 plane, u16 host)
+{
+	addr[0] = host >> 8;
+	addr[1] = host & 0xff;
+	addr[2] = plane;
+}
+
+static u16 address_of(const u8 *addr)
+{
+	return addr[0] << 8 | addr[1];
+}
+
+struct sim_txh *sim_txh_get(struct sim_host *h, u16 peer)
 {
 	struct sim *s = h->s;
-	struct sim_txh *t = h->txh[peer];
+	struct sim_txh *t = find_txh(h, peer);
 	struct mroce_hello hello = {
 		.instance = h->instance,
 		.half = peer,
@@ -23,23 +67,30 @@ struct sim_txh *sim_txh_get(struct sim_host *h, u8 peer)
 		.version_min = MROCE_WIRE_VERSION,
 		.version_max = MROCE_WIRE_VERSION,
 		.npaths = s->cfg.npaths,
-		.nplanes = 1,
+		.nplanes = sim_planes(s),
 	};
+	u32 i;
 
 	if (t)
 		return t;
 	t = sim_zalloc(1, sizeof(*t));
-	if (!t || mroce_tx_init(&t->tx, random_id(s), s->cfg.npaths, s->cfg.train)) {
+	if (t)
+		t->log = sim_zalloc(s->cfg.npaths, sizeof(*t->log));
+	if (!t || !t->log ||
+	    mroce_tx_init(&t->tx, new_id(s, t, NULL), s->cfg.npaths, s->cfg.train)) {
 		sim_fail(s, "no memory for a sending half");
+		if (t)
+			kvfree(t->log);
 		kvfree(t);
 		return NULL;
 	}
 	t->host = h;
 	t->peer = peer;
 	t->armed = MROCE_NEVER;
-	h->txh[peer] = t;
-	hello.to[0] = peer;
-	hello.plane[0].addr[0] = h->index;
+	list_add_tail(&t->node, &h->txhs);
+	put_address(hello.to, 0, peer);
+	for (i = 0; i < sim_planes(s); i++)
+		put_address(hello.plane[i].addr, i, h->index);
 	hello.nonce = sim_random(s);
 	mroce_tx_connect(&t->tx, &hello, s->now);
 	sim_xmit(t);
@@ -50,40 +101,39 @@ void sim_txh_free(struct sim_txh *t)
 {
 	u32 i;
 
-	if (!t)
-		return;
-	for (i = 0; i < MROCE_MAX_PATHS; i++)
-		kvfree(t->log[i]);
+	for (i = 0; i < t->host->s->cfg.npaths; i++)
+		kvfree(t->log[i].log);
+	kvfree(t->log);
 	mroce_tx_free(&t->tx);
 	kvfree(t);
 }
 
 void sim_rxh_free(struct sim_rxh *r)
 {
-	if (!r)
-		return;
 	mroce_rx_free(&r->rx);
 	kvfree(r);
 }
 
 struct sim_rxh *sim_rxh_by_id(struct sim_host *h, u64 id)
 {
-	u32 i;
+	struct sim_half *half = half_of(h->s, id);
 
-	for (i = 0; i < SIM_MAX_HOSTS; i++)
-		if (h->rxh[i] && h->rxh[i]->rx.own_id == id)
-			return h->rxh[i];
-	return NULL;
+	return half && half->rxh && half->rxh->host == h ? half->rxh : NULL;
 }
 
 static struct sim_txh *txh_by_id(struct sim_host *h, u64 id)
 {
-	u32 i;
+	struct sim_half *half = half_of(h->s, id);
 
-	for (i = 0; i < SIM_MAX_HOSTS; i++)
-		if (h->txh[i] && h->txh[i]->tx.own_id == id)
-			return h->txh[i];
-	return NULL;
+	return half && half->txh && half->txh->host == h ? half->txh : NULL;
+}
+
+/* Nothing of the engine's asks for it: a path without answers fails by itself. */
+void sim_carrier(struct sim_host *h, u32 plane, bool up)
+{
+	(void)h;
+	(void)plane;
+	(void)up;
 }
 
 /* ---- timers ---- */
@@ -133,7 +183,7 @@ static void rx_arm(struct sim_rxh *r)
 
 /* ---- sending ---- */
 
-void sim_bare(struct sim_host *from, u8 to, const void *hdr, u32 len)
+void sim_bare(struct sim_host *from, u16 to, const void *hdr, u32 len)
 {
 	struct sim_packet *p = sim_packet_new(from->s, from->index, to, hdr, len);
 
@@ -217,17 +267,23 @@ static u64 xmit_cost(struct sim *s, const struct mroce_xmit *x)
 	return s->cfg.step ? 200 + x->bytes / 16 : 0;
 }
 
-static void xmit_done(struct sim *s, void *arg)
+static void xmit_one(struct sim *s, struct sim_txh *t)
 {
-	struct sim_txh *t = arg;
-	bool drop = t->x.kind == MROCE_XMIT_DATA && sim_chance(s, s->cfg.local_drop);
+	bool drop = t->x.kind == MROCE_XMIT_DATA &&
+		    (sim_chance(s, s->cfg.local_drop) ||
+		     sim_net_refuses(s, t->host->index, sim_plane_of(s, t->x.path), t->x.bytes));
 
 	if (drop)
 		s->stats.local_drops++;
 	else if (!s->quiet)
 		transmit(t);
 	mroce_tx_sent(&t->tx, &t->x, drop ? -ENOBUFS : 0, MROCE_REASON_NONE);
-	xmit_loop(s, t);
+}
+
+static void xmit_done(struct sim *s, void *arg)
+{
+	xmit_one(s, arg);
+	xmit_loop(s, arg);
 }
 
 static void xmit_loop(struct sim *s, void *arg)
@@ -244,8 +300,11 @@ static void xmit_loop(struct sim *s, void *arg)
 		}
 		sim_note_sent(t, &t->x);
 		cost = xmit_cost(s, &t->x);
-		sim_at(s, s->now + cost, xmit_done, t);
-		return;
+		if (cost) {
+			sim_at(s, s->now + cost, xmit_done, t);
+			return;
+		}
+		xmit_one(s, t);
 	}
 	t->sending = false;
 	sim_tx_arm(t);
@@ -287,25 +346,26 @@ void sim_acks(struct sim_rxh *r)
 static void hello(struct sim_host *h, struct sim_packet *p)
 {
 	struct sim *s = h->s;
-	struct sim_rxh *r = h->rxh[p->from];
+	struct sim_rxh *r = find_rxh(h, p->from);
 	u8 hdr[MROCE_HEADER_MAX];
 	struct mroce_hello in, out;
 	size_t len;
 
-	if (mroce_parse_hello(p->hdr, p->len, &in) || in.to[0] != h->index)
+	if (mroce_parse_hello(p->hdr, p->len, &in) || address_of(in.to) != h->index)
 		return;
 	if (!r) {
 		r = sim_zalloc(1, sizeof(*r));
 		if (!r)
 			return;
-		if (mroce_rx_init(&r->rx, random_id(s), &in, min(in.npaths, s->cfg.npaths))) {
+		if (mroce_rx_init(&r->rx, new_id(s, NULL, r), &in, min(in.npaths, s->cfg.npaths))) {
 			kvfree(r);
 			return;
 		}
 		r->host = h;
 		r->peer = p->from;
 		r->armed = MROCE_NEVER;
-		h->rxh[p->from] = r;
+		r->sender = find_txh(&s->host[p->from], h->index);
+		list_add_tail(&r->node, &h->rxhs);
 	}
 	out = in;
 	out.base.type = MROCE_T_HELLO_ACK;

@@ -7,16 +7,13 @@
 #include "sim.h"
 
 static void post_more(struct sim *s, void *arg);
+static void stop(struct sim *s, void *arg);
 
 struct sim_qp *sim_qp_by_stream(struct sim_host *h, u32 stream)
 {
-	struct sim *s = h->s;
-	u32 i;
+	u32 i = stream - h->first_stream;
 
-	for (i = 0; i < s->nqps; i++)
-		if (s->qp[i]->host == h && s->qp[i]->stream == stream)
-			return s->qp[i];
-	return NULL;
+	return i < h->nqps ? h->qp[i] : NULL;
 }
 
 static u32 slots(const struct sim_qp *qp)
@@ -28,7 +25,8 @@ static struct sim_qp *new_qp(struct sim *s, struct sim_host *h, const struct sim
 {
 	struct sim_qp *qp = sim_zalloc(1, sizeof(*qp));
 
-	if (!qp || s->nqps == SIM_MAX_QPS) {
+	if (!qp || !sim_grow(s, (void **)&s->qp, &s->max_qps, s->nqps, sizeof(*s->qp)) ||
+	    !sim_grow(s, (void **)&h->qp, &h->max_qps, h->nqps, sizeof(*h->qp))) {
 		kvfree(qp);
 		return NULL;
 	}
@@ -46,7 +44,8 @@ static struct sim_qp *new_qp(struct sim *s, struct sim_host *h, const struct sim
 	if (!qp->load.reads)
 		qp->load.reads = 16;
 	qp->index = s->nqps;
-	qp->stream = h->next_stream++;
+	qp->stream = h->first_stream + h->nqps;
+	h->qp[h->nqps++] = qp;
 	qp->rq_posted = load->buffers;
 	s->qp[s->nqps++] = qp;
 	return qp;
@@ -112,10 +111,14 @@ static void ready_to_send(struct sim_qp *qp, u32 psn)
 	qp->rts = true;
 	mroce_txs_open(&qp->req, &open, s->now);
 	sim_xmit(qp->txh);
+	qp->started = s->now;
+	qp->posting = true;
 	sim_at(s, s->now + qp->load.start, post_more, qp);
+	if (qp->load.stop)
+		sim_at(s, s->now + qp->load.stop, stop, qp);
 }
 
-struct sim_qp *sim_connect(struct sim *s, u8 host_a, const struct sim_load *a, u8 host_b,
+struct sim_qp *sim_connect(struct sim *s, u16 host_a, const struct sim_load *a, u16 host_b,
 			   const struct sim_load *b)
 {
 	struct sim_qp *qa = new_qp(s, &s->host[host_a], a);
@@ -128,8 +131,9 @@ struct sim_qp *sim_connect(struct sim *s, u8 host_a, const struct sim_load *a, u
 	}
 	ready_to_receive(qb, qa, psn_a);
 	ready_to_receive(qa, qb, psn_b);
-	qa->finished = !a->count;
-	qb->finished = !b->count;
+	qa->finished = !a->count && !a->close;
+	qb->finished = !b->count && !b->close;
+	s->unfinished += !qa->finished + !qb->finished;
 	if (a->count)
 		ready_to_send(qa, psn_a);
 	if (b->count)
@@ -275,7 +279,30 @@ static bool post_one(struct sim_qp *qp)
 		  m->msn);
 	qp->posted_at[msn] = s->now;
 	qp->posted++;
+	if (qp->load.pace)
+		qp->next_post = max(qp->next_post, qp->started + qp->load.start) +
+				div64_u64((u64)len * NSEC_PER_SEC, qp->load.pace);
 	return true;
+}
+
+static bool is_over(const struct sim_qp *qp)
+{
+	return qp->posted == qp->load.count ||
+	       (qp->load.stop && qp->s->now >= qp->started + qp->load.stop);
+}
+
+/* when the program posts next, if it has room; NEVER: no more */
+static u64 may_post_at(const struct sim_qp *qp)
+{
+	const struct sim_load *l = &qp->load;
+	u64 begin = qp->started + l->start, now = qp->s->now, at = max(now, qp->next_post), in;
+
+	if (is_over(qp))
+		return MROCE_NEVER;
+	if (!l->off)
+		return at;
+	div64_u64_rem(at - begin, l->on + l->off, &in);
+	return in < l->on ? at : at + l->on + l->off - in;
 }
 
 static void post_more(struct sim *s, void *arg)
@@ -287,9 +314,19 @@ static void post_more(struct sim *s, void *arg)
 		return;
 	if (!qp->posted)
 		qp->first_post = s->now;
-	while (qp->posted < qp->load.count && qp->posted - qp->completed < qp->load.depth)
+	while (qp->posted - qp->completed < qp->load.depth) {
+		u64 at = may_post_at(qp);
+
+		if (at > s->now) {
+			if (at != MROCE_NEVER) {
+				qp->posting = true;
+				sim_at(s, at, post_more, qp);
+			}
+			break;
+		}
 		if (!post_one(qp))
 			return;
+	}
 	sim_xmit(qp->txh);
 }
 
@@ -297,7 +334,7 @@ static void want_post(struct sim_qp *qp)
 {
 	u32 out = qp->posted - qp->completed;
 
-	if (qp->posting || qp->posted == qp->load.count || qp->load.depth - out < qp->load.batch)
+	if (qp->posting || is_over(qp) || qp->load.depth - out < qp->load.batch)
 		return;
 	qp->posting = true;
 	sim_at(qp->s, qp->s->now, post_more, qp);
@@ -416,6 +453,13 @@ void sim_qp_build(struct sim_qp *qp, struct mroce_xmit *x, struct sim_packet *p)
 		p->value[0] = qp->result[x->msg->wr];
 }
 
+static void finish(struct sim_qp *qp)
+{
+	if (!qp->finished)
+		qp->s->unfinished--;
+	qp->finished = true;
+}
+
 void sim_qp_progress(struct mroce_txs *txs)
 {
 	struct sim_qp *qp = sim_qp_of(txs);
@@ -433,19 +477,28 @@ void sim_qp_progress(struct mroce_txs *txs)
 		qp->completed++;
 		qp->bytes_done += qp->wr[m->msn].length;
 		qp->max_latency = max(qp->max_latency, s->now - qp->posted_at[m->msn]);
+		sim_note_latency(s, s->now - qp->posted_at[m->msn]);
 		qp->last_done = s->now;
 	}
 	if (mroce_txs_is_failed(txs) && qp->state == SIM_QP_RTS) {
 		sim_qp_error(qp, txs->fail_reason, txs->fail_nack);
 		return;
 	}
-	if (qp->rts && qp->completed == qp->load.count)
-		qp->finished = true;
+	if (qp->rts && is_over(qp) && qp->completed == qp->posted && !qp->load.close)
+		finish(qp);
 	if (qp->rts)
 		want_post(qp);
 }
 
 /* ---- the end ---- */
+
+static void stop(struct sim *s, void *arg)
+{
+	struct sim_qp *qp = arg;
+
+	if (qp->completed == qp->posted)
+		finish(qp);
+}
 
 static void detach_later(struct sim *s, void *arg)
 {
@@ -472,7 +525,7 @@ void sim_qp_error(struct sim_qp *qp, enum mroce_reason reason, u8 nack)
 	qp->state = SIM_QP_ERROR;
 	qp->fail_reason = reason;
 	qp->fail_nack = nack;
-	qp->finished = true;
+	finish(qp);
 	qp->rreq.dead = true;
 	qp->rresp.dead = true;
 	sim_at(qp->s, qp->s->now, detach_later, qp);

@@ -42,6 +42,10 @@ static void then(struct sim_op *o, u8 step, u64 ns)
 	struct sim *s = o->s;
 
 	o->step = step;
+	if (!s->cfg.step) {
+		s->immediate = o;
+		return;
+	}
 	sim_at(s, s->now + ns + sim_below(s, (u32)s->cfg.step), run_step, o);
 }
 
@@ -333,12 +337,11 @@ static void landed(struct sim_op *o)
 static void finish(struct sim_op *o)
 {
 	struct sim_log *log;
-	struct sim_txh *t = o->s->host[o->rxh->peer].txh[o->rxh->host->index];
+	struct sim_txh *t = o->rxh->sender;
 	u32 i;
 
 	for (i = 0; t && i < o->count; i++) {
-		log = t->log[o->data.base.path];
-		log = log ? &log[(o->data.base.number + i) % SIM_LOG] : NULL;
+		log = sim_log_of(t, o->data.base.path, o->data.base.number + i);
 		if (log && log->number == o->data.base.number + i &&
 		    log->epoch == o->data.base.epoch)
 			log->arrived = true;
@@ -352,10 +355,8 @@ static void finish(struct sim_op *o)
 	op_end(o);
 }
 
-static void run_step(struct sim *s, void *arg)
+static void one_step(struct sim_op *o)
 {
-	struct sim_op *o = arg;
-
 	switch (o->step) {
 	case STEP_ARRIVE:
 		arrive(o);
@@ -389,7 +390,22 @@ static void run_step(struct sim *s, void *arg)
 		op_end(o);
 		break;
 	}
-	(void)s;
+}
+
+/* steps that take no time */
+static void run_immediate(struct sim *s)
+{
+	struct sim_op *o;
+
+	while ((o = s->immediate)) {
+		s->immediate = NULL;
+		one_step(o);
+	}
+}
+
+static void run_step(struct sim *s, void *arg)
+{
+	one_step(arg);
 }
 
 /* what GRO does: a packet that continues the one before it in the backlog joins it */
@@ -473,4 +489,5 @@ void sim_receive(struct sim *s, struct sim_packet *p)
 		return;
 	list_add_tail(&p->node, &cpu->backlog);
 	next_on_cpu(cpu);
+	run_immediate(s);
 }

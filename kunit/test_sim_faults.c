@@ -323,7 +323,6 @@ static void closed_upon_the_last_message(struct kunit *test)
 		b.close = 40;
 		s = scenario_new(test, &cfg);
 		qp = sim_connect(s, 1, &a, 0, &b);
-		qp->peer->finished = false;
 		if (!sim_run_all(s, s->now + 20 * SEC))
 			scenario_stuck(test, s);
 		if (qp->completed != 40)
