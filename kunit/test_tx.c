@@ -50,9 +50,6 @@ static void hello_answers_that_are_not_ours(struct kunit *test)
 	bad.own_id = 0;
 	KUNIT_EXPECT_EQ(test, mroce_tx_hello_ack(&env->tx, &bad, env->now), -ENOENT);
 	bad = env->hello_ack;
-	bad.max_payload = 0;
-	KUNIT_EXPECT_EQ(test, mroce_tx_hello_ack(&env->tx, &bad, env->now), -ENOENT);
-	bad = env->hello_ack;
 	bad.npaths = 0;
 	KUNIT_EXPECT_EQ(test, mroce_tx_hello_ack(&env->tx, &bad, env->now), -ENOENT);
 	KUNIT_EXPECT_EQ(test, env->tx.state, MROCE_TX_HELLO);
@@ -98,6 +95,31 @@ static void hello_refused(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, mroce_tx_done(&env->tx));
 }
 
+/* Packets smaller than the least are a refusal, not an agreement; an open half ignores it. */
+static void hello_with_tiny_packets(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_hello c;
+
+	env->tx.hello.max_payload = 8192;
+	tx_pick(env);
+	c = env->hello_ack;
+	c.max_payload = MROCE_PAYLOAD_MIN;
+	KUNIT_EXPECT_EQ(test, mroce_tx_hello_ack(&env->tx, &c, env->now), 0);
+	KUNIT_EXPECT_EQ(test, env->tx.max_payload, MROCE_PAYLOAD_MIN);
+	env->tx.hello_wanted = true;
+	c.max_payload--;
+	KUNIT_EXPECT_EQ(test, mroce_tx_hello_ack(&env->tx, &c, env->now), -ENOENT);
+	KUNIT_EXPECT_EQ(test, env->tx.state, MROCE_TX_OPEN);
+
+	tx_env_restart(test, 4, ENV_PSIZE);
+	env->tx.hello.max_payload = 8192;
+	tx_pick(env);
+	KUNIT_EXPECT_EQ(test, mroce_tx_hello_ack(&env->tx, &c, env->now), -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, env->tx.state, MROCE_TX_DEAD);
+	KUNIT_EXPECT_EQ(test, env->tx.dead_reason, MROCE_REASON_ERR_REFUSED);
+}
+
 /* The smaller of both, of everything. */
 static void agreement(struct kunit *test)
 {
@@ -105,10 +127,11 @@ static void agreement(struct kunit *test)
 
 	tx_pick(env);
 	env->hello_ack.npaths = 2;
-	env->hello_ack.max_payload = 600;
+	env->tx.hello.max_payload = 8192;
+	env->hello_ack.max_payload = 1600;
 	KUNIT_EXPECT_EQ(test, mroce_tx_hello_ack(&env->tx, &env->hello_ack, env->now), 0);
 	KUNIT_EXPECT_EQ(test, env->tx.npaths, 2);
-	KUNIT_EXPECT_EQ(test, env->tx.max_payload, 600);
+	KUNIT_EXPECT_EQ(test, env->tx.max_payload, 1600);
 }
 
 /* ---- RESET ---- */
@@ -241,6 +264,7 @@ static void open_is_repeated(struct kunit *test)
 			if (env->x.kind == MROCE_XMIT_OPEN) {
 				opens++;
 				numbers |= env->x.open.base.number;
+				KUNIT_EXPECT_EQ(test, env->x.open.attempt, opens);
 				KUNIT_EXPECT_EQ(test, env->x.open.stream, ENV_OWN(0));
 			}
 			KUNIT_EXPECT_NE(test, env->x.kind, MROCE_XMIT_DATA);
@@ -258,6 +282,14 @@ static void open_is_repeated(struct kunit *test)
 				     .log_messages = 6,
 				     .reads = 2,
 				     .credit = MROCE_CREDIT_NONE };
+	/* no attempt, or one that was not made yet */
+	mroce_txs_open_reply(&env->req[0], &reply, env->now);
+	KUNIT_EXPECT_EQ(test, env->req[0].state, MROCE_TXS_OPENING);
+	reply.attempt = opens + 1;
+	mroce_txs_open_reply(&env->req[0], &reply, env->now);
+	KUNIT_EXPECT_EQ(test, env->req[0].state, MROCE_TXS_OPENING);
+	/* the answer to an earlier one will do: it took longer than the pause */
+	reply.attempt = 2;
 	reply.to++;
 	mroce_txs_open_reply(&env->req[0], &reply, env->now);
 	KUNIT_EXPECT_EQ(test, env->req[0].state, MROCE_TXS_OPENING);
@@ -291,6 +323,7 @@ static void open_not_ready(struct kunit *test)
 				continue;
 			tx_ack_new(env, env->x.path, env->x.open.base.number);
 			tx_ack(env);
+			reply.attempt = env->x.open.attempt;
 			mroce_txs_open_reply(&env->req[0], &reply, env->now);
 		}
 		if (!tx_timer(env, 1000 * MROCE_MSEC))
@@ -308,7 +341,9 @@ static void open_refused(struct kunit *test)
 	struct mroce_open open = {
 		.own_qpn = 1, .peer_qpn = 2, .psn = ENV_PSN, .stream = ENV_OWN(0)
 	};
-	struct mroce_open reply = { .to = ENV_OWN(0), .status = MROCE_OPEN_REFUSED };
+	struct mroce_open reply = {
+		.to = ENV_OWN(0), .status = MROCE_OPEN_REFUSED, .attempt = 1
+	};
 
 	tx_open_half(test);
 	mroce_txs_open(&env->req[0], &open, env->now);
@@ -539,6 +574,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(hello_answers_that_are_not_ours),
 				     KUNIT_CASE(hello_with_cookie),
 				     KUNIT_CASE(hello_refused),
+				     KUNIT_CASE(hello_with_tiny_packets),
 				     KUNIT_CASE(agreement),
 				     KUNIT_CASE(reset_is_verified),
 				     KUNIT_CASE(reset_was_a_lie),

@@ -714,6 +714,27 @@ static void error_response(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->req[0].fail_nack, MROCE_N_ACCESS);
 }
 
+/*
+ * The requester is gone: nobody waits for what it has asked for, and that is no failure of the
+ * responder.
+ */
+static void response_to_nobody(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_open(test, 0);
+	tx_post(env, 0, MROCE_OP_READ_RESP, 2500);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	tx_ack_new(env, env->x.path, env->x.data.base.number + 2);
+	memset(env->ack.bitmap, 0, sizeof(env->ack.bitmap));
+	tx_ack_nack(env, 0, MROCE_N_GONE, 0, 0, env->x.data.base.number);
+	env->ack.record[0].flags = MROCE_R_RESPONSE;
+	KUNIT_EXPECT_EQ(test, tx_ack(env), MROCE_REASON_NONE);
+	KUNIT_EXPECT_FALSE(test, env->resp.failed);
+	KUNIT_EXPECT_NOT_NULL(test, mroce_txs_complete(&env->resp));
+	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
+}
+
 static void release_record(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -855,6 +876,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
 				     KUNIT_CASE(ordered_on_every_packet),
 				     KUNIT_CASE(responses),
 				     KUNIT_CASE(error_response),
+				     KUNIT_CASE(response_to_nobody),
 				     KUNIT_CASE(release_record),
 				     KUNIT_CASE(closed),
 				     KUNIT_CASE(detached),

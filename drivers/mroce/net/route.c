@@ -174,7 +174,6 @@ int mroce_flow_mtu(struct mroce_sock *sock, struct mroce_flow *flow)
 	return mtu;
 }
 
-#define PAYLOAD_MIN	1024
 #define PAYLOAD_MAX	61440
 #define PAYLOAD_STEP	4096
 
@@ -184,7 +183,7 @@ u16 mroce_payload_of_mtu(unsigned int mtu)
 	const unsigned int headers = MROCE_LOWER_HEADERS + MROCE_TRAIN_HEADER;
 	unsigned int room;
 
-	if (mtu < headers + PAYLOAD_MIN)
+	if (mtu < headers + MROCE_PAYLOAD_MIN)
 		return 0;
 	room = min_t(unsigned int, mtu - headers, PAYLOAD_MAX);
 	return round_down(room, room < PAYLOAD_STEP ? 16 : PAYLOAD_STEP);

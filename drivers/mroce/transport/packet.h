@@ -16,6 +16,7 @@ static inline s32 mroce_seq_diff(u32 a, u32 b) { return (s32)(a - b); }
 static inline bool mroce_seq_before(u32 a, u32 b) { return mroce_seq_diff(a, b) < 0; }
 static inline bool mroce_seq_after(u32 a, u32 b) { return mroce_seq_diff(a, b) > 0; }
 
+#define MROCE_PAYLOAD_MIN	1024	/* bytes of a packet: no path that passes less is used */
 #define MROCE_TRAIN_MAX	64	/* packets of one train: claims and open packets are 64-bit masks */
 #define MROCE_GID_LEN	16
 

@@ -83,6 +83,17 @@ static bool cookie_is_new(const struct mroce_tx *tx, const struct mroce_hello *a
 	return memcmp(tx->hello.cookie, ack->cookie, sizeof(ack->cookie));
 }
 
+/*
+ * No, in words, or by packets so small that a peer could make us cut every message into as many
+ * as it likes.
+ */
+static bool refuses(const struct mroce_tx *tx, const struct mroce_hello *ack)
+{
+	if (ack->flags & (MROCE_H_REFUSED | MROCE_H_COOKIE))
+		return ack->flags & MROCE_H_REFUSED;
+	return ack->max_payload < min_t(u16, tx->hello.max_payload, MROCE_PAYLOAD_MIN);
+}
+
 int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 now)
 {
 	struct mroce_txs *txs;
@@ -91,7 +102,7 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 	if (!tx->hello_wanted || ack->base.id != tx->own_id || ack->nonce != tx->hello.nonce ||
 	    tx->state == MROCE_TX_IDLE || tx->state == MROCE_TX_DEAD)
 		return -ENOENT;
-	if (ack->flags & MROCE_H_REFUSED) {
+	if (refuses(tx, ack)) {
 		/*
 		 * an open half is not ended by one answer that
 		 * anybody on the path could have written
@@ -108,7 +119,7 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 		tx->hello_at = now;
 		return 1;
 	}
-	if (!ack->own_id || !ack->max_payload || !ack->npaths)
+	if (!ack->own_id || !ack->npaths)
 		return -ENOENT;
 	tx->hello_wanted = false;
 	if (tx->state == MROCE_TX_OPEN) {

@@ -142,6 +142,7 @@ void mroce_txs_open(struct mroce_txs *txs, const struct mroce_open *open, u64 no
 	if (txs->state != MROCE_TXS_CLOSED)
 		return;
 	txs->open = *open;
+	txs->open.attempt = 0;
 	txs->open_at = now;
 	txs->open_wait = OPEN_WAIT_FIRST;
 	txs->progress_at = now;
@@ -151,8 +152,9 @@ void mroce_txs_open(struct mroce_txs *txs, const struct mroce_open *open, u64 no
 
 void mroce_txs_open_reply(struct mroce_txs *txs, const struct mroce_open *reply, u64 now)
 {
-	if (txs->state != MROCE_TXS_OPENING || reply->to != txs->own_id ||
-	    reply->attempt != txs->open.attempt)
+	/* any attempt that was made: a path may be slower than they follow each other */
+	if (txs->state != MROCE_TXS_OPENING || reply->to != txs->own_id || !reply->attempt ||
+	    reply->attempt > txs->open.attempt)
 		return;
 	switch (reply->status) {
 	case MROCE_OPEN_ACCEPT:
@@ -168,6 +170,9 @@ void mroce_txs_open_reply(struct mroce_txs *txs, const struct mroce_open *reply,
 		mroce_txs_kick(txs);
 		break;
 	case MROCE_OPEN_NOT_READY:
+		/* an older one says nothing that the answer to a newer has not said */
+		if (reply->attempt != txs->open.attempt)
+			break;
 		if (!txs->not_ready_at)
 			txs->not_ready_at = now;
 		if (now - txs->not_ready_at < NOT_READY_GRACE)
@@ -497,6 +502,7 @@ int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *
 		txs->open_at = now + txs->open_wait;
 		txs->open_wait = min_t(u64, txs->open_wait * 2ULL, OPEN_WAIT_LAST);
 		mroce_txs_want(txs, txs->open_at);
+		txs->open.attempt++;
 		*x = (struct mroce_xmit){
 			.kind = MROCE_XMIT_OPEN,
 			.count = 1,
@@ -753,9 +759,15 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 			       min_t(u8, txs->nack_doublings, 7)) * MROCE_MSEC, now);
 		txs->nack_doublings = min(txs->nack_doublings + 1, 7);
 		return;
+	case MROCE_N_GONE:
+		/* nobody waits for it any more: that is the requester's end, not ours */
+		if (txs->response) {
+			mroce_txs_release(txs, txs->nxt, now);
+			return;
+		}
+		fallthrough;
 	case MROCE_N_ACCESS:
 	case MROCE_N_LENGTH:
-	case MROCE_N_GONE:
 	case MROCE_N_OPERATION:
 		mroce_txs_fail(txs, m->msn, MROCE_REASON_NONE, r->reason);
 		return;
