@@ -18,6 +18,10 @@
 #define UNCONFIRMED	64	/* halves without a cookie */
 #define RESET_RATE	200	/* a second and device */
 #define RESET_BURST	50
+#define STRANGER_RATE	100	/* refusals a second: of the whole module, there is no device */
+#define STRANGER_BURST	50
+
+static struct mroce_bucket strangers = { .lock = __SPIN_LOCK_UNLOCKED(strangers.lock) };
 
 /* ---- cookies ---- */
 
@@ -61,16 +65,17 @@ static u64 slice_now(void)
 static bool cookie_good(const struct mroce_dev *dev, const struct mroce_hello *hello,
 			const struct mroce_arrival *from)
 {
-	u8 want[sizeof(hello->cookie)];
-	u64 slice = slice_now();
+	u64 want[2], got[2], slice = slice_now();
+	bool good = false;
 	u32 i;
 
+	memcpy(got, hello->cookie, sizeof(got));
 	for (i = 0; i < 2; i++) {
-		make_cookie(dev, hello, from, slice - i, want);
-		if (!memcmp(want, hello->cookie, sizeof(want)))
-			return true;
+		make_cookie(dev, hello, from, slice - i, (u8 *)want);
+		/* all of it at once: how long it takes tells nothing of how much was right */
+		good |= !((want[0] ^ got[0]) | (want[1] ^ got[1]));
 	}
-	return false;
+	return good;
 }
 
 /* ---- HELLO in ---- */
@@ -115,7 +120,8 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello,
 		refuse(ack, MROCE_REFUSED_VERSION);
 		return;
 	}
-	if (!ack->max_payload || !mroce_payload_of_mtu(hello->plane[0].mtu ?: U16_MAX)) {
+	if (!ack->max_payload || hello->max_payload < MROCE_PAYLOAD_MIN ||
+	    !mroce_payload_of_mtu(hello->plane[0].mtu ?: U16_MAX)) {
 		refuse(ack, MROCE_REFUSED_MTU);
 		return;
 	}
@@ -147,6 +153,45 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello,
 	mroce_rxhalf_put(h);
 }
 
+/* No device has this address: better said than found out by a deadline. */
+static void refuse_stranger(struct mroce_sock *sock, const struct mroce_hello *hello,
+			    const struct mroce_arrival *from)
+{
+	struct mroce_hello ack = {
+		.base.type = MROCE_T_HELLO_ACK,
+		.base.id = hello->own_id,
+		.version_min = MROCE_WIRE_VERSION,
+		.version_max = MROCE_WIRE_VERSION,
+		.half = hello->half,
+		.nonce = hello->nonce,
+	};
+	struct mroce_wire_hello *wire;
+	struct mroce_flow flow;
+	struct sk_buff *skb;
+
+	/* not for all hosts of a link at once, nor for more than one an answer */
+	if (!mroce_addr_local(sock, &from->daddr) ||
+	    !mroce_bucket_take(&strangers, STRANGER_RATE, STRANGER_BURST, ktime_get_ns()))
+		return;
+	skb = mroce_packet_alloc(sizeof(*wire));
+	if (!skb)
+		return;
+	refuse(&ack, MROCE_REFUSED_ADDRESS);
+	memcpy(ack.to, hello->to, sizeof(ack.to));
+	wire = skb_put(skb, sizeof(*wire));
+	mroce_build_hello(wire, &ack);
+	mroce_flow_init(&flow, &from->daddr, &from->saddr, from->sport, from->ifindex);
+	mroce_packet_send(sock, &flow, skb, 0, 0, false, false);
+	mroce_flow_drop(&flow);
+}
+
+/* What it says of us, of itself and of where it is must be the packet's. */
+static bool is_addressed(const struct mroce_hello *hello, const struct mroce_arrival *from)
+{
+	return !memcmp(hello->to, &from->daddr, sizeof(hello->to)) && hello->nplanes &&
+	       !memcmp(hello->plane[0].addr, &from->saddr, sizeof(hello->plane[0].addr));
+}
+
 void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello,
 		 const struct mroce_arrival *from)
 {
@@ -157,14 +202,15 @@ void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello,
 	struct mroce_dev *dev;
 	int mtu;
 
-	/* the sender's idea of us, of itself and of where it is must be the packet's */
 	dev = mroce_dev_by_addr(sock, &from->daddr);
-	if (!dev)
+	if (!dev) {
+		if (is_addressed(hello, from) && hello->own_id && hello->npaths)
+			refuse_stranger(sock, hello, from);
 		return;
+	}
 	mroce_count(dev, MROCE_CNT_RX_PACKETS, 1);
 	mroce_count(dev, MROCE_CNT_RX_SKBS, 1);
-	if (memcmp(hello->to, &from->daddr, sizeof(hello->to)) || !hello->nplanes ||
-	    memcmp(hello->plane[0].addr, &from->saddr, sizeof(hello->plane[0].addr))) {
+	if (!is_addressed(hello, from)) {
 		mroce_drop(dev, MROCE_REASON_RX_ADDRESS);
 		goto put;
 	}

@@ -100,6 +100,9 @@ int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct s
  */
 unsigned int mroce_flow_train(struct mroce_sock *sock, struct mroce_flow *flow, unsigned int psize);
 
+/* Is it an address of this host, no group's and no broadcast? Under RCU; softirq or process. */
+bool mroce_addr_local(struct mroce_sock *sock, const struct in6_addr *addr);
+
 /**
  * struct mroce_arrival - what the network layer knows of a packet or train
  * @saddr: source (IPv4 mapped)

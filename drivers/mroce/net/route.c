@@ -120,6 +120,17 @@ static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_f
 }
 #endif
 
+bool mroce_addr_local(struct mroce_sock *sock, const struct in6_addr *addr)
+{
+	if (mroce_addr_v4(addr))
+		return inet_addr_type(sock->net, addr->s6_addr32[3]) == RTN_LOCAL;
+#if IS_ENABLED(CONFIG_IPV6)
+	return ipv6_chk_addr(sock->net, addr, NULL, 0);
+#else
+	return false;
+#endif
+}
+
 struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flow)
 {
 	bool v4 = mroce_addr_v4(&flow->daddr);
