@@ -414,6 +414,47 @@ void mroce_txhalf_detach(struct mroce_txhalf *h)
 	mroce_txhalf_put(h);
 }
 
+/* ---- who is where ---- */
+
+bool mroce_peer_at(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *addr,
+		   u64 instance)
+{
+	struct mroce_conns *conns = dev->conns;
+	struct mroce_txhalf *h;
+	bool found = false;
+	u32 i;
+
+	spin_lock_bh(&table_lock);
+	list_for_each_entry(h, &conns->tx, node) {
+		if (READ_ONCE(h->tx.state) != MROCE_TX_OPEN || h->tx.instance != instance)
+			continue;
+		found = ipv6_addr_equal(&h->daddr, addr);
+		for (i = 0; !found && i < h->nplanes; i++)
+			found = ipv6_addr_equal(&h->peer_planes[i], addr);
+		if (found)
+			break;
+	}
+	if (!found && !conns->stopped && !test_and_set_bit(0, &conns->verifying)) {
+		conns->unproven = *addr;
+		conns->unproven_own = *saddr;
+		queue_work(mroce_wq, &conns->verify);
+	}
+	spin_unlock_bh(&table_lock);
+	return found;
+}
+
+/* A half toward that address learns it; it lingers long enough for the next OPEN. */
+static void verify(struct work_struct *work)
+{
+	struct mroce_conns *conns = container_of(work, struct mroce_conns, verify);
+	struct mroce_txhalf *h;
+
+	h = mroce_txhalf_attach(conns->dev, &conns->unproven_own, &conns->unproven);
+	if (!IS_ERR(h))
+		mroce_txhalf_detach(h);
+	clear_bit(0, &conns->verifying);
+}
+
 /* ---- receiving halves ---- */
 
 struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_addr *saddr,
@@ -597,6 +638,7 @@ int mroce_conns_init(struct mroce_dev *dev)
 	INIT_LIST_HEAD(&conns->tx);
 	INIT_LIST_HEAD(&conns->rx);
 	INIT_DELAYED_WORK(&conns->linger, linger);
+	INIT_WORK(&conns->verify, verify);
 	conns->half_ids = get_random_u32();
 	spin_lock_init(&conns->resets.lock);
 	dev->conns = conns;
@@ -621,6 +663,7 @@ void mroce_conns_stop(struct mroce_dev *dev)
 		rxhalf_unlink(r, &rx);
 	spin_unlock_bh(&table_lock);
 	cancel_delayed_work_sync(&conns->linger);
+	cancel_work_sync(&conns->verify);
 	halves_end(&tx, &rx);
 }
 

@@ -104,6 +104,13 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 					 const struct in6_addr *daddr);
 /* The user is gone. Any context but hard interrupts. */
 void mroce_txhalf_detach(struct mroce_txhalf *h);
+/*
+ * Has the device with this instance answered us at @addr, or named it its own? A HELLO alone proves
+ * where its sender is, not who it is. If not, it is asked: @saddr is our address. Any context but
+ * hard interrupts; no half's lock is held.
+ */
+bool mroce_peer_at(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *addr,
+		   u64 instance);
 struct mroce_txhalf *mroce_txhalf_hold(struct mroce_txhalf *h);
 void mroce_txhalf_put(struct mroce_txhalf *h);
 struct mroce_rxhalf *mroce_rxhalf_hold(struct mroce_rxhalf *h);
@@ -212,6 +219,7 @@ struct mroce_bucket {
  * @stopped: none is added any more
  * @half_ids: numbers of sending halves; @nrx receiving halves, @unconfirmed of these not heard of
  * @alive: halves whose memory is not yet free
+ * @verify: finds out who is at @unproven, from @unproven_own; one at a time (@verifying)
  */
 struct mroce_conns {
 	struct mroce_dev *dev;
@@ -223,6 +231,9 @@ struct mroce_conns {
 	atomic_t unconfirmed;
 	atomic_t alive;
 	struct mroce_bucket resets;
+	struct work_struct verify;
+	unsigned long verifying;
+	struct in6_addr unproven, unproven_own;
 };
 
 static inline void mroce_rxhalf_confirm(struct mroce_rxhalf *h)

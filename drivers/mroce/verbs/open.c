@@ -267,18 +267,32 @@ static u64 peer_of(struct mroce_qp *qp, u32 *peer_id)
 	return instance;
 }
 
+/*
+ * Is the half's sender at the address that the application gave? By another address of it it is
+ * the peer if its instance is known to be there: whoever has talked to the peer knows the number.
+ */
+static bool at_peer(struct mroce_qp *qp, const struct mroce_rxhalf *h, u64 instance)
+{
+	lockdep_assert_held(&qp->lock);
+	return ipv6_addr_equal(&h->saddr, &qp->daddr) ||
+	       (instance && instance == h->rx.instance &&
+		mroce_peer_at(qp->dev, &h->daddr, &h->saddr, instance));
+}
+
 bool mroce_qp_on_half(struct mroce_qp *qp, struct mroce_rxhalf *h)
 {
+	bool same, good;
 	u64 instance;
 	u32 peer_id;
-	bool same;
 
 	spin_lock_bh(&qp->lock);
 	same = qp->rxh == h;
 	if (!qp->rxh && mroce_qp_receives(qp)) {
 		instance = peer_of(qp, &peer_id);
+		good = peer_id && instance && instance == h->rx.instance &&
+		       at_peer(qp, h, instance);
 		spin_lock(&h->lock);
-		if (!h->gone && peer_id && instance && instance == h->rx.instance) {
+		if (good && !h->gone) {
 			attach(&qp->rresp, h, peer_id);
 			qp->rxh = mroce_rxhalf_hold(h);
 			same = true;
@@ -304,10 +318,10 @@ static bool accept(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mro
 	if (qp->rxh && qp->rxh != h)
 		return false;
 	instance = peer_of(qp, &peer_id);
+	if (!at_peer(qp, h, instance))
+		return false;
 	spin_lock(&h->lock);
 	good = !h->gone &&
-	       (ipv6_addr_equal(&h->saddr, &qp->daddr) ||
-		(instance && instance == h->rx.instance)) &&
 	       (!qp->rreq.rx || qp->rreq.peer_id == open->stream) &&
 	       (!qp->rresp.rx || qp->rresp.peer_id == open->stream);
 	if (good) {
