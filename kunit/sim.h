@@ -112,6 +112,7 @@ struct sim_packet {
 	u16 from, to;
 	u8 plane, path, epoch, hop, hops;
 	bool ce, ect, ack, numbered;
+	bool fragment; /* several IP fragments, all small */
 	u8 hdr[];
 };
 

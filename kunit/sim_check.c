@@ -283,6 +283,9 @@ static bool bit_is_right(struct sim_rxh *r, const struct mroce_ack *a, u32 numbe
 		return false;
 	if (log->used && log->number != number)
 		return mroce_seq_after(log->number, number); /* long ago */
+	/* the sender has begun another epoch, and overwritten what it knew of this one */
+	if (log->used && (s8)(log->epoch - a->base.epoch) > 0)
+		return true;
 	if (!log->used || log->epoch != a->base.epoch || !log->arrived)
 		return false;
 	qp = log->qp ? r->host->s->qp[log->qp - 1] : NULL;

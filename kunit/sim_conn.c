@@ -128,12 +128,18 @@ static struct sim_txh *txh_by_id(struct sim_host *h, u64 id)
 	return half && half->txh && half->txh->host == h ? half->txh : NULL;
 }
 
-/* Nothing of the engine's asks for it: a path without answers fails by itself. */
+/* A host sees at once that its own link is down, or up again. */
 void sim_carrier(struct sim_host *h, u32 plane, bool up)
 {
-	(void)h;
-	(void)plane;
-	(void)up;
+	struct sim_txh *t;
+
+	list_for_each_entry(t, &h->txhs, node) {
+		if (up)
+			mroce_tx_plane_up(&t->tx, plane, h->s->now);
+		else
+			mroce_tx_plane_down(&t->tx, plane, h->s->now);
+		sim_xmit(t);
+	}
 }
 
 /* ---- timers ---- */
@@ -246,6 +252,7 @@ static void transmit(struct sim_txh *t)
 	if (!p)
 		return;
 	p->numbered = x->kind != MROCE_XMIT_HELLO;
+	p->fragment = x->fragment;
 	if (x->kind == MROCE_XMIT_DATA)
 		sim_qp_build(sim_qp_of(x->txs), x, p);
 	if (x->kind == MROCE_XMIT_PROBE || x->kind == MROCE_XMIT_CONTROL)

@@ -250,9 +250,7 @@ void mroce_txhalf_ask(struct mroce_dev *dev, const struct in6_addr *addr, u64 in
 			for (i = 0; i + 1 < h->tx.npaths; i++)
 				if (h->tx.path[i].state == MROCE_PATH_ACTIVE)
 					break;
-			/* what is under way there asks already */
-			if (h->tx.path[i].head == h->tx.path[i].tail)
-				h->tx.path[i].probe = true;
+			mroce_tx_path_ask(&h->tx, i);
 		}
 		spin_unlock_bh(&h->lock);
 		mroce_xmit_soon(h);
@@ -330,6 +328,7 @@ static struct mroce_txhalf *txhalf_alloc(struct mroce_dev *dev, const struct in6
 	h->saddr = *saddr;
 	h->daddr = *daddr;
 	h->seed = random_id();
+	memset(h->told_state, MROCE_PATH_ACTIVE, sizeof(h->told_state));
 	h->armed = MROCE_NEVER;
 	spin_lock_init(&h->lock);
 	refcount_set(&h->refs, 1);
@@ -379,7 +378,6 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 			return ERR_PTR(mtu);
 		}
 		txhalf_hello(fresh, mtu, &hello);
-		memset16(fresh->usable, hello.max_payload, ARRAY_SIZE(fresh->usable));
 	}
 	if (!h) {
 		h = fresh;

@@ -27,7 +27,7 @@ struct mroce_qp;
  * @saddr, @daddr: of the first contact; found by @daddr
  * @flow: one a path, @nflows of them; of the transmitter, which is one at a time
  * @epoch: of each path, for which its source port was chosen
- * @usable: payload that each path passes now, bytes
+ * @told_state: of each path, for which there was an event
  * @seed: random, for source ports
  * @refs: one of the tables, one a user
  * @users: queue pairs attached, under the tables' lock; at 0 it lingers, then goes
@@ -47,7 +47,7 @@ struct mroce_txhalf {
 	struct mroce_flow *flow;
 	u8 nflows;
 	u8 epoch[MROCE_MAX_PATHS];
-	u16 usable[MROCE_MAX_PATHS];
+	u8 told_state[MROCE_MAX_PATHS];
 	u64 seed;
 	refcount_t refs;
 	int users;

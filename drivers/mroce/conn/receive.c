@@ -467,27 +467,33 @@ void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mr
 
 /*
  * Anybody can send an ICMP error; it counts if it quotes the id that the peer chose for us and a
- * number that may be outstanding (rule 23). Even then "unreachable" is only counted: paths fail by
- * silence.
+ * number that is outstanding, else the path is asked (rule 23).
  */
 void mroce_receive_error(struct mroce_sock *sock, const struct in6_addr *daddr, __be16 sport,
 			 const void *hdr, unsigned int len, unsigned int mtu)
 {
 	struct mroce_txhalf *h;
 	struct mroce_base base;
+	bool asked = false;
 
 	if (mroce_parse_base(hdr, len, &base) || !base.id)
 		return;
 	h = mroce_txhalf_by_peer(sock, daddr, base.id);
 	if (!h || base.path >= h->nflows || h->flow[base.path].sport != sport)
 		return;
-	if (!mtu) {
+	if (!mtu)
 		mroce_drop(h->dev, MROCE_REASON_TX_NO_ROUTE);
-		return;
-	}
 	spin_lock_bh(&h->lock);
-	if (!h->gone && base.path < h->tx.npaths &&
-	    mroce_seq_before(base.number, h->tx.path[base.path].next))
+	if (h->gone || base.path >= h->tx.npaths)
+		asked = false;
+	else if (!mtu && base.epoch == h->tx.path[base.path].epoch &&
+		 mroce_tx_path_unreachable(&h->tx, base.path, base.number, ktime_get_ns()))
+		asked = true;
+	else if (mtu && mroce_seq_before(base.number, h->tx.path[base.path].next))
 		mroce_txhalf_mtu(h, base.path, mtu);
+	else
+		asked = mroce_tx_path_ask(&h->tx, base.path);
 	spin_unlock_bh(&h->lock);
+	if (asked)
+		mroce_xmit_soon(h);
 }

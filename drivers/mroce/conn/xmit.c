@@ -11,12 +11,13 @@
  */
 #include <linux/percpu.h>
 
+#include "../observe/trace.h"
 #include "conn.h"
 
 #define XMIT_BATCH	8	/* transmissions at a stretch, in process context */
 #define XMIT_SOFTIRQ	32	/* transmissions of one softirq run (rule 40) */
 #define XMIT_PROCESS	512	/* transmissions of one doorbell; more is the tasklet's */
-#define PAYLOAD_LEAST	1024	/* a path's MTU makes packets no smaller */
+#define MTU_LEAST	576u	/* of what any path passes, whatever somebody says */
 
 /*
  * Are we inside mroce_packet_send() on this processor? A redirect below us (tc mirred) can bring a
@@ -53,6 +54,11 @@ void mroce_txhalf_count(struct mroce_txhalf *h)
 	count_growth(h->dev, MROCE_CNT_TX_PROBE_TIMEOUT, &t->probe_timeouts, s->probe_timeouts);
 	count_growth(h->dev, MROCE_CNT_TX_SPURIOUS, &t->spurious, s->spurious);
 	count_growth(h->dev, MROCE_CNT_RNR_WAITS, &t->rnr, s->rnr);
+	count_growth(h->dev, MROCE_CNT_PATH_SUSPECT, &t->path_suspect, s->path_suspect);
+	count_growth(h->dev, MROCE_CNT_PATH_FAILED, &t->path_failed, s->path_failed);
+	count_growth(h->dev, MROCE_CNT_PATH_RECOVERED, &t->path_recovered, s->path_recovered);
+	count_growth(h->dev, MROCE_CNT_PATH_REDRAWN, &t->path_redrawn, s->path_redrawn);
+	count_growth(h->dev, MROCE_CNT_PATH_SHRUNK, &t->path_shrunk, s->path_shrunk);
 }
 
 void mroce_rxhalf_count(struct mroce_rxhalf *h)
@@ -87,7 +93,7 @@ void mroce_rxhalf_count(struct mroce_rxhalf *h)
 
 /* Out, and counted: @packets of the wire, @bytes of payload. Consumes @skb; bottom halves off. */
 static int out(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *skb, u32 packets,
-	       u32 bytes, unsigned int psize, bool ect, bool frag)
+	       u32 bytes, unsigned int psize, bool ect, unsigned int frag)
 {
 	struct mroce_sock *sock;
 	int err = -ENODEV;
@@ -187,7 +193,7 @@ static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_re
 	mroce_build_data(skb->data, &x->data);
 	packets = bytes > x->data.psize ? DIV_ROUND_UP(bytes, x->data.psize) : 1;
 	return out(h->dev, flow, skb, packets, bytes, packets > 1 ? x->data.psize : 0, true,
-		   x->data.psize > READ_ONCE(h->usable[x->path]));
+		   x->fragment ? x->passes + MROCE_PACKET_HEADERS : 0);
 }
 
 /* the padding of a full-size probe: a page of zeros, again and again */
@@ -262,14 +268,10 @@ static int transmit(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_rea
 
 void mroce_txhalf_mtu(struct mroce_txhalf *h, u8 path, unsigned int mtu)
 {
-	u16 payload = mroce_payload_of_mtu(mtu);
-
 	lockdep_assert_held(&h->lock);
-	if (payload >= h->usable[path])
-		return;
-	WRITE_ONCE(h->usable[path], payload);
-	if (h->tx.max_payload > max_t(u16, payload, PAYLOAD_LEAST))
-		h->tx.max_payload = max_t(u16, payload, PAYLOAD_LEAST);
+	/* below what messages are cut to, fragments may still be small */
+	mroce_tx_path_size(&h->tx, path, mroce_payload_of_mtu(mtu) ?:
+			   max(mtu, MTU_LEAST) - MROCE_PACKET_HEADERS, ktime_get_ns());
 }
 
 /*
@@ -374,11 +376,39 @@ void mroce_txhalf_resume(struct tasklet_struct *t)
 	mroce_xmit(container_of(t, struct mroce_txhalf, resume));
 }
 
+/* Paths are in other states: whoever wants to know is told. No lock is held, bottom halves off. */
+static noinline void tell_paths(struct mroce_txhalf *h)
+{
+	u8 from[MROCE_MAX_PATHS], to[MROCE_MAX_PATHS];
+	u64 changed, left;
+	u32 i;
+
+	spin_lock(&h->lock);
+	changed = h->tx.changed;
+	h->tx.changed = 0;
+	for (left = changed; left; left &= left - 1) {
+		i = __ffs64(left);
+		from[i] = h->told_state[i];
+		to[i] = h->tx.path[i].state;
+		h->told_state[i] = to[i];
+	}
+	mroce_txhalf_count(h);
+	spin_unlock(&h->lock);
+	for (left = changed; left; left &= left - 1) {
+		i = __ffs64(left);
+		if (from[i] != to[i])
+			trace_mroce_path(dev_name(&h->dev->ib.dev), h->tx.own_id, i,
+					 READ_ONCE(h->tx.path[i].plane), from[i], to[i]);
+	}
+}
+
 void mroce_txhalf_settle(struct mroce_txhalf *h)
 {
 	struct mroce_txs *txs;
 
 	local_bh_disable();
+	if (unlikely(READ_ONCE(h->tx.changed)))
+		tell_paths(h);
 	for (;;) {
 		spin_lock(&h->lock);
 		txs = mroce_tx_done(&h->tx);

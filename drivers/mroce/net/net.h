@@ -8,8 +8,10 @@
 #define MROCE_NET_NET_H
 
 #include <linux/in6.h>
+#include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/udp.h>
 #include <net/net_namespace.h>
 
 #include "../transport/packet.h"
@@ -52,6 +54,9 @@ int mroce_flow_mtu(struct mroce_sock *sock, struct mroce_flow *flow);
  * 16 below; 0 if below 1,024.
  */
 u16 mroce_payload_of_mtu(unsigned int mtu);
+/* what a data packet adds to its payload, over IPv6; IPv4's is taken to be as long */
+#define MROCE_PACKET_HEADERS \
+	(sizeof(struct ipv6hdr) + sizeof(struct udphdr) + sizeof(struct mroce_wire_data))
 
 /**
  * mroce_sock_get() - the namespace's sockets on UDP port @port, created with the first user
@@ -86,13 +91,14 @@ int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset
  * @psize: payload bytes of each packet of a train, 0 for a single packet
  * @header: bytes of the transport header that every packet repeats (train)
  * @ect: send as ECT(0); else Not-ECT (ACKs)
- * @frag: DF clear: the packet was cut for a larger MTU than the path has now
+ * @frag: 0, or: DF clear, and IP fragments of this size at most, for the packet was cut for a
+ *	larger MTU than the path has now
  *
  * Consumes @skb always. Bottom halves are off, no lock is held. Returns 0; -ENOBUFS a local drop
  * (net_xmit_eval), -EHOSTUNREACH or -ENETUNREACH no route, -EMSGSIZE larger than the path passes.
  */
 int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct sk_buff *skb,
-		      unsigned int psize, unsigned int header, bool ect, bool frag);
+		      unsigned int psize, unsigned int header, bool ect, unsigned int frag);
 
 /*
  * largest train for this flow: bytes of payload at @psize, by the

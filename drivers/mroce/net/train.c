@@ -139,7 +139,7 @@ static void push_udp(struct sk_buff *skb, const struct mroce_flow *flow, __be16 
 }
 
 static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
-		const struct mroce_flow *flow, u8 tos, bool frag)
+		const struct mroce_flow *flow, u8 tos, unsigned int frag)
 {
 	struct iphdr *iph = skb_push(skb, sizeof(*iph));
 
@@ -149,6 +149,7 @@ static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
 	iph->ihl = sizeof(*iph) / 4;
 	iph->tos = tos;
 	iph->frag_off = frag ? 0 : htons(IP_DF);
+	IPCB(skb)->frag_max_size = frag;
 	iph->protocol = IPPROTO_UDP;
 	iph->ttl = ip4_dst_hoplimit(skb_dst(skb));
 	iph->saddr = flow->saddr.s6_addr32[3];
@@ -160,13 +161,14 @@ static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
 
 #if IS_ENABLED(CONFIG_IPV6)
 static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
-		const struct mroce_flow *flow, u8 tclass)
+		const struct mroce_flow *flow, u8 tclass, unsigned int frag)
 {
 	struct ipv6hdr *iph = skb_push(skb, sizeof(*iph));
 
 	skb_reset_network_header(skb);
 	ip6_flow_hdr(iph, tclass, 0);
 	iph->nexthdr = IPPROTO_UDP;
+	IP6CB(skb)->frag_max_size = frag;
 	iph->hop_limit = ip6_dst_hoplimit(skb_dst(skb));
 	iph->saddr = flow->saddr;
 	iph->daddr = flow->daddr;
@@ -174,7 +176,7 @@ static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
 }
 #else
 static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
-		const struct mroce_flow *flow, u8 tclass)
+		const struct mroce_flow *flow, u8 tclass, unsigned int frag)
 {
 	kfree_skb(skb);
 	return -ENETUNREACH;
@@ -191,7 +193,7 @@ static int sent(int err)
 }
 
 int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct sk_buff *skb,
-		      unsigned int psize, unsigned int header, bool ect, bool frag)
+		      unsigned int psize, unsigned int header, bool ect, unsigned int frag)
 {
 	bool v4 = mroce_addr_v4(&flow->daddr);
 	unsigned int lower = sizeof(struct udphdr) +
@@ -223,9 +225,11 @@ int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct s
 	}
 	if (skb->len + lower > MROCE_IP_MAX)
 		goto drop;
-	if (packet + lower > mroce_dst_mtu(dst)) {
-		if (!frag)
-			goto drop;
+	if (packet + lower > mroce_dst_mtu(dst) && !frag)
+		goto drop;
+	if (unlikely(frag)) {
+		/* also where the first link is larger: one behind it drops and says nothing */
+		frag = min(frag, mroce_dst_mtu(dst));
 		skb->ignore_df = 1;
 	}
 
@@ -236,7 +240,8 @@ int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct s
 		goto drop;
 	push_udp(skb, flow, sock->port, v4);
 	memset(skb->cb, 0, sizeof(skb->cb));
-	err = v4 ? out4(sock->net, sk, skb, flow, tos, frag) : out6(sock->net, sk, skb, flow, tos);
+	err = v4 ? out4(sock->net, sk, skb, flow, tos, frag) :
+		   out6(sock->net, sk, skb, flow, tos, frag);
 	rcu_read_unlock();
 	return sent(err);
 

@@ -41,6 +41,16 @@
 	X(STREAMS_OPENED,	"streams_opened",	"streams opened to a peer") \
 	X(RNR_WAITS,		"rnr_waits", \
 	  "streams paused for want of a receive buffer at the peer") \
+	X(PATH_SUSPECT,		"path_suspect", \
+	  "paths that did not answer in time") \
+	X(PATH_FAILED,		"path_failed", \
+	  "paths taken out of use, their data sent by others") \
+	X(PATH_RECOVERED,	"path_recovered", \
+	  "paths that answered probes and carry data again") \
+	X(PATH_REDRAWN,		"path_redrawn", \
+	  "new source ports of failed paths") \
+	X(PATH_SHRUNK,		"path_shrunk", \
+	  "paths found to lose full-size packets only") \
 	X(CQ_NOTIFIED,		"cq_notified",		"completion events raised")
 
 enum mroce_counter {

@@ -136,10 +136,12 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 	}
 	tx->peer_id = ack->own_id;
 	tx->instance = ack->instance;
-	tx->max_payload = min(tx->hello.max_payload, ack->max_payload);
+	tx->agreed = min(tx->hello.max_payload, ack->max_payload);
+	tx->max_payload = tx->agreed;
 	while (tx->npaths > ack->npaths)
 		mroce_plane_leave(tx, &tx->path[--tx->npaths]);
 	for (i = 0; i < tx->npaths; i++) {
+		tx->path[i].size = tx->agreed;
 		mroce_cc_init(tx, &tx->path[i]);
 		/*
 		 * a HELLO that was answered at once is a round-trip
@@ -270,6 +272,8 @@ static bool pick_hello(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 static void fill_control(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct mroce_xmit *x)
 {
 	x->path = p->index;
+	x->plane = p->plane;
+	x->passes = p->size;
 	x->count = 1;
 	x->control.base = base_of(tx, p, x->kind == MROCE_XMIT_PROBE ? MROCE_T_PROBE :
 									  MROCE_T_CONTROL);
@@ -284,14 +288,16 @@ static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	for (i = 0; i < tx->npaths; i++) {
 		struct mroce_txpath *p = &tx->path[i];
 
-		if (!p->probe)
+		if (!p->probes)
 			continue;
-		p->probe = false;
-		if (!mroce_path_reserve(tx, p))
+		if (p->down || !mroce_path_reserve(tx, p)) {
+			p->probes = 0;
 			continue;
+		}
 		*x = (struct mroce_xmit){ .kind = MROCE_XMIT_PROBE };
 		fill_control(tx, p, now, x);
 		x->control.op = MROCE_C_PROBE;
+		x->control.length = mroce_path_probe(tx, p, now);
 		mroce_path_record(tx, p, x, now);
 		return true;
 	}
@@ -304,7 +310,7 @@ static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
  */
 static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any)
 {
-	struct mroce_txpath *best = NULL, *p;
+	struct mroce_txpath *best, *p;
 	bool active = false;
 	u32 i;
 
@@ -322,13 +328,9 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any)
 	}
 	if (active)
 		return NULL;
-	/* none is well: the one with the fewest timeouts stays usable (rule 14) */
-	for (i = 0; i < tx->npaths; i++) {
-		p = &tx->path[(tx->turn + i) % tx->npaths];
-		if (!best || p->timeouts < best->timeouts)
-			best = p;
-	}
-	if (!any && !mroce_path_room(tx, best))
+	/* none is well: the best stays usable (rule 14) */
+	best = mroce_path_best(tx);
+	if (!best || (!any && !mroce_path_room(tx, best)))
 		return NULL;
 	return mroce_path_reserve(tx, best) ? best : NULL;
 }
@@ -391,6 +393,7 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 			if (txs->nlost && resend->state == MROCE_PATH_ACTIVE &&
 			    mroce_path_room(tx, resend) && mroce_path_reserve(tx, resend))
 				p = resend;
+			tx->passes = p->size;
 			room = min(p->cwnd - min(p->inflight, p->cwnd),
 				   tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
 			if (mroce_txs_next(txs, room, now, x))
@@ -401,6 +404,10 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	return false;
 found:
 	x->path = p->index;
+	x->plane = p->plane;
+	x->passes = p->size;
+	if (unlikely(p->size < tx->agreed))
+		mroce_path_retry_size(p, now);
 	if (x->kind == MROCE_XMIT_OPEN) {
 		x->open.base = base_of(tx, p, MROCE_T_OPEN);
 		x->open.flags = MROCE_F_ACKREQ;
@@ -409,6 +416,7 @@ found:
 		x->data.base = base_of(tx, p, MROCE_T_DATA);
 		x->data.stamp = stamp_of(now);
 		x->data.backlog = min_t(u64, DIV_ROUND_UP_ULL(tx->backlog, 1024), U32_MAX);
+		x->fragment = x->data.psize > p->size && x->bytes > p->size;
 		tx->stats.packets += x->count;
 		tx->stats.bytes += x->bytes;
 		if (x->resend)

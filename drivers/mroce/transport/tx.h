@@ -9,7 +9,7 @@
  *   hello     retry of HELLO, 1 ms doubling to 100 ms          until HELLO_ACK
  *   open      retry of a stream's OPEN, 1 ms doubling to 100 ms until accepted
  *   probe     a path's oldest open packet + PTO (tx_timer.c)   while packets are open
- *   reprobe   of a FAILED path, 10 ms doubling to 1 s          until it answers
+ *   reprobe   of a FAILED path, 10 ms doubling to 500 ms       until it answers (tx_fail.c)
  *   resume    end of a stream's pause (RNR, FAULT, …)          while paused
  *   deadline  a stream without progress, timeout × (retry_cnt + 1) while one of its packets is
  *             unanswered
@@ -29,6 +29,7 @@
 #define MROCE_ACK_DELAY		(100 * MROCE_USEC)	/* longest that an ACK is kept back */
 #define MROCE_PROBE_CAP		(500 * MROCE_MSEC)	/* longest probe timeout (rule 14) */
 #define MROCE_DEADLINE_FLOOR	(500 * MROCE_MSEC)	/* a stream's shortest deadline (rule 24) */
+#define MROCE_PAYLOAD_LEAST	1024			/* bytes; no path makes packets smaller */
 #define MROCE_CREDIT_NONE	0xffffffffU		/* no credit is advertised (SRQ) */
 
 enum mroce_tx_state { MROCE_TX_IDLE, MROCE_TX_HELLO, MROCE_TX_OPEN, MROCE_TX_DEAD };
@@ -163,15 +164,19 @@ struct mroce_sent {
 	u64 open;		/* bit i: number + i neither acknowledged nor taken as lost */
 	u64 at;
 	u32 number, spn;
-	u16 psize, last;	/* payload of each packet, of the last one */
+	u16 psize, last;	/* payload of each packet, of the last one; PROBE: padding, 0 */
 	u8 count;
 	u8 kind;		/* enum mroce_xmit_kind */
+	bool resend;
 	u16 control;		/* MROCE_XMIT_CONTROL: index of the entry */
 };
 
 /**
  * struct mroce_txpath - a path as its sender knows it
- * @plane: that it belongs to, index in struct mroce_tx's list
+ * @plane: that it belongs to, index in struct mroce_tx's list; a change starts a new epoch
+ * @down: nothing can be sent there: its plane has no carrier
+ * @probes: to be sent in this round; @sizing: the first of them as large as a packet may be
+ * @size: payload that it passes, bytes; more is sent as IP fragments
  * @next: number of the next packet
  * @high: highest number reported
  * @inflight: bytes of open packets, with MROCE_OVERHEAD each
@@ -181,13 +186,19 @@ struct mroce_sent {
  * @sent: ring of transmissions, [@head, @tail)
  * @probe_at: probe timeout; MROCE_NEVER: nothing is open
  * @timeouts: probe timeouts in a row
+ * @unanswered: transmissions since the last answer, the first of them at @quiet_since
+ * @rounds: of probing without an answer, since it failed or took this port
+ * @epoch_heard: the last in which anything was answered
+ * @big_lost: large packets lost since one of full size arrived; @big_at: when one last did
+ * @strikes: full-size probes missing from ACKs, in a row, since @size_at; or the next try of one
  */
 struct mroce_txpath {
 	u8 index, epoch, plane;
-	u8 state;		/* enum mroce_path_state; set by set_state() in tx_path.c only */
-	u8 timeouts;
+	u8 state;		/* enum mroce_path_state; set by set_state() in tx_fail.c only */
+	u8 timeouts, probes;
 	bool limited;		/* the window was full since the last ACK */
-	bool probe;		/* a probe is wanted */
+	bool down, sizing;
+	u16 size;
 	u32 next, high;
 	u32 inflight, cwnd, ssthresh;
 	u32 srtt, rttvar, base;
@@ -199,6 +210,11 @@ struct mroce_txpath {
 	u64 probe_at, last_sent, last_ack;
 	u64 newest;		/* send time of the newest acknowledged packet */
 	u32 probe_wait;
+	u32 unanswered;
+	u64 quiet_since;
+	u8 rounds, epoch_heard;
+	u8 big_lost, strikes;
+	u64 big_at, size_at;
 	/* counts of the last ACK */
 	u32 packets, ce;
 	u64 bytes;
@@ -230,13 +246,18 @@ struct mroce_ctl {
 
 struct mroce_tx_stats {
 	u64 packets, bytes, resent, lost, probe_timeouts, spurious, acks, rnr;
+	u64 path_suspect, path_failed, path_recovered, path_redrawn, path_shrunk;
 };
 
 /**
  * struct mroce_tx - the sending half
  * @peer_id: id that its packets carry; @own_id: id that its ACKs carry
  * @instance: of the peer's device, known from HELLO_ACK on
- * @max_payload: payload of a packet agreed, bytes; what new messages are cut to
+ * @agreed: payload of a packet agreed in the handshake, bytes
+ * @max_payload: what new messages are cut to: the least that a path in use passes
+ * @passes: payload that the path passes for which a transmission is being chosen
+ * @recent, @recent_lost: packets reported lately, and of these lost
+ * @changed: bit per path whose state is another than when the caller last looked (and cleared it)
  * @train: payload bytes of a transmission, at most
  * @plane: @nplanes of them, see mroce_tx_planes()
  * @streams: all that are attached
@@ -252,8 +273,10 @@ struct mroce_tx {
 	u64 peer_id, own_id, instance;
 	u8 state;		/* enum mroce_tx_state; set by set_state() in tx.c only */
 	u8 npaths, nplanes, turn, resend_path;
-	u16 max_payload;
+	u16 max_payload, agreed, passes;
 	u32 train;
+	u32 recent, recent_lost;
+	u64 changed;
 	struct mroce_txpath *path;
 	struct mroce_tx_plane plane[MROCE_MAX_PLANES];
 	struct list_head streams, ready[2], done, active;
@@ -318,7 +341,8 @@ enum mroce_xmit_kind {
 /**
  * struct mroce_xmit - one thing to transmit
  * @kind: which of the union counts
- * @path: index of the path to send on
+ * @path: index of the path to send on, and @plane its plane
+ * @fragment: larger than what the path passes, @passes bytes of payload: to go as IP fragments
  * @count: packets (DATA: a train if more than one)
  * @bytes: payload (DATA)
  * @txs, @msg: stream and message (DATA); pinned until mroce_tx_sent()
@@ -326,8 +350,9 @@ enum mroce_xmit_kind {
  * @resend: these numbers were sent before
  */
 struct mroce_xmit {
-	u8 kind, path;
-	bool resend;
+	u8 kind, path, plane;
+	bool resend, fragment;
+	u16 passes;
 	u32 count, bytes;
 	struct mroce_txs *txs;
 	struct mroce_msg *msg;
@@ -355,6 +380,20 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 void mroce_tx_timer(struct mroce_tx *tx, u64 now);
 /* The next stream for the caller to look at (completions, failure), or NULL. */
 struct mroce_txs *mroce_tx_done(struct mroce_tx *tx);
+
+/* ---- paths and planes (tx_fail.c) ---- */
+
+/* The plane's netdev lost its carrier, or has it again. */
+void mroce_tx_plane_down(struct mroce_tx *tx, u8 plane, u64 now);
+void mroce_tx_plane_up(struct mroce_tx *tx, u8 plane, u64 now);
+/* From now on the path goes by this plane: a new epoch, probed before it carries data. */
+void mroce_tx_path_move(struct mroce_tx *tx, u8 path, u8 plane, bool down, u64 now);
+/* The path passes no more than this payload now (ICMP, its route). */
+void mroce_tx_path_size(struct mroce_tx *tx, u8 path, u16 payload, u64 now);
+/* The network says that it cannot deliver @number. False: no such packet is in flight. */
+bool mroce_tx_path_unreachable(struct mroce_tx *tx, u8 path, u32 number, u64 now);
+/* A probe on the path (true), unless what is under way there asks already. */
+bool mroce_tx_path_ask(struct mroce_tx *tx, u8 path);
 
 /* ---- streams (tx_stream.c) ---- */
 
@@ -410,8 +449,6 @@ void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8
 /* ---- inside transport/: shared by the tx_*.c files ---- */
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index);
 void mroce_path_free(struct mroce_txpath *p);
-void mroce_path_set_state(struct mroce_tx *tx, struct mroce_txpath *p,
-			  enum mroce_path_state state);
 bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p);
 struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p,
 				     const struct mroce_xmit *x, u64 now);
@@ -419,9 +456,25 @@ void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_
 		      bool acked, u64 now);
 void mroce_path_trim(struct mroce_txpath *p);
 void mroce_path_rtt(struct mroce_txpath *p, u64 rtt, u64 now);
-void mroce_path_restart(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+void mroce_path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+u64 mroce_path_pto(const struct mroce_txpath *p);
 void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p);
+
+/* tx_fail.c */
+void mroce_path_restart(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+/* an ACK of the path; @news: it reports something */
+void mroce_path_answered(struct mroce_tx *tx, struct mroce_txpath *p, bool news, u64 now);
+void mroce_path_big(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_sent *s,
+		    bool acked, u64 now);
+/* does the path pass full size again? Asked now and then, with its traffic */
+void mroce_path_retry_size(struct mroce_txpath *p, u64 now);
+/* the best that is left when none is ACTIVE; NULL: nothing can be sent anywhere */
+struct mroce_txpath *mroce_path_best(struct mroce_tx *tx);
+/* padding of the path's next probe, bytes */
+u16 mroce_path_probe(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+u8 mroce_path_other(const struct mroce_tx *tx, const struct mroce_txpath *p);
 
 static inline bool mroce_path_room(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {

@@ -7,6 +7,7 @@
 #include "tx.h"
 
 #define THRESHOLD_MAX	128			/* packets (rule 15) */
+#define RECENT		1024			/* packets over which loss is averaged */
 #define THRESHOLD_LIFE	(1000 * MROCE_MSEC)	/* halved this often without a spurious loss */
 
 struct verdict {
@@ -126,9 +127,20 @@ static void records(struct mroce_tx *tx, struct mroce_txpath *p, const struct mr
 	}
 }
 
+/* What share of the packets is lost at present, over some hundreds of them. */
+static void note_loss(struct mroce_tx *tx, s32 arrived, u32 lost)
+{
+	tx->recent += lost + max(arrived, 0);
+	tx->recent_lost += lost;
+	if (tx->recent > RECENT) {
+		tx->recent /= 2;
+		tx->recent_lost /= 2;
+	}
+}
+
 enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack, u64 now)
 {
-	u32 i, acked_bytes = 0, lost = 0, before;
+	u32 i, n, acked_bytes = 0, lost = 0, before;
 	struct mroce_txpath *p;
 	bool fresh, progress = false;
 
@@ -161,14 +173,19 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 		v = judge(ack, s, p->threshold, late);
 		before = p->inflight;
 		if (v.acked) {
+			mroce_path_big(tx, p, s, true, now);
 			mroce_path_close(tx, p, s, v.acked, true, now);
 			acked_bytes += before - p->inflight;
 			p->newest = max(p->newest, s->at);
 			progress = true;
 		}
 		if (v.lost) {
-			tx->resend_path = p->index;
-			lost += losses(s, v.lost);
+			/* a second loss of the same data leaves the path (rule 14) */
+			tx->resend_path = s->resend ? mroce_path_other(tx, p) : p->index;
+			n = losses(s, v.lost);
+			lost += n;
+			if (n)
+				mroce_path_big(tx, p, s, false, now);
 			mroce_path_close(tx, p, s, v.lost, false, now);
 			progress = true;
 		}
@@ -177,6 +194,7 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 	}
 	tx->stats.lost += lost;
 	mroce_path_trim(p);
+	note_loss(tx, ack->packets - p->packets, lost);
 
 	if (fresh) {
 		u32 rtt = (u32)(now >> MROCE_STAMP_SHIFT) - ack->echo - ack->delay;
@@ -185,15 +203,9 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 			mroce_path_rtt(p, (u64)rtt << MROCE_STAMP_SHIFT, now);
 		p->high = ack->base.number;
 	}
-	if (fresh || progress) {
-		p->last_ack = now;
+	if (fresh || progress)
 		tx->last_ack = now;
-		p->timeouts = 0;
-		if (p->state != MROCE_PATH_ACTIVE) {
-			mroce_path_set_state(tx, p, MROCE_PATH_ACTIVE);
-			p->probe = false;
-		}
-	}
+	mroce_path_answered(tx, p, fresh || progress, now);
 	mroce_cc_ack(tx, p, ack, acked_bytes, lost, now);
 	adapt_threshold(tx, p, ack, now);
 	records(tx, p, ack, false, now);

@@ -1,43 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A path of a sending half: its state, what it has in flight, its round-trip time and
- * its probe timer. Pure; the half's lock is the caller's.
- *
- * States:  PROBING --answered--> ACTIVE <--answered/timeout--> SUSPECT
- *          SUSPECT --third timeout, a peer delivers--> FAILED
- *          FAILED --answered--> ACTIVE. A FAILED path is probed every 10 ms, doubling to 1 s.
+ * A path of a sending half: what it has in flight, its round-trip time and its probe
+ * timeout. What follows from a timeout is in tx_fail.c. Pure; the half's lock is the caller's.
  */
 #include "tx.h"
 
 #define RECORDS_MIN	16
 #define RECORDS_MAX	2048
 #define PTO_UNKNOWN	(20 * MROCE_MSEC)	/* before the first sample */
-#define REPROBE_FIRST	(10 * MROCE_MSEC)
-#define REPROBE_LAST	(1000 * MROCE_MSEC)
-#define FAILED_TIMEOUTS	3
 #define BASE_RTT_LIFE	(10000 * MROCE_MSEC)	/* rule 17: minimum of 10 s */
-
-void mroce_path_set_state(struct mroce_tx *tx, struct mroce_txpath *p,
-			  enum mroce_path_state state)
-{
-	/* [from] = states that may follow */
-	static const u8 legal[] = {
-		[MROCE_PATH_PROBING] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_FAILED),
-		[MROCE_PATH_ACTIVE] =
-			BIT(MROCE_PATH_SUSPECT) | BIT(MROCE_PATH_FAILED) | BIT(MROCE_PATH_PROBING),
-		[MROCE_PATH_SUSPECT] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_FAILED),
-		[MROCE_PATH_FAILED] = BIT(MROCE_PATH_ACTIVE) | BIT(MROCE_PATH_PROBING),
-	};
-
-	if (p->state == state)
-		return;
-	WARN_ON_ONCE(!(legal[p->state] & BIT(state)));
-	if (p->state == MROCE_PATH_ACTIVE)
-		mroce_plane_leave(tx, p);
-	p->state = state;
-	if (p->state == MROCE_PATH_ACTIVE)
-		mroce_plane_join(tx, p);
-}
 
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
 {
@@ -48,6 +19,7 @@ void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
 	p->next = 1;
 	p->round_end = 1;
 	p->probe_at = MROCE_NEVER;
+	p->quiet_since = MROCE_NEVER;
 	mroce_plane_join(tx, p);
 	mroce_cc_init(tx, p);
 }
@@ -98,12 +70,18 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 		.number = p->next,
 		.kind = x->kind,
 		.count = x->count,
+		.resend = x->resend,
 	};
 	if (x->kind == MROCE_XMIT_DATA) {
 		s->spn = x->data.spn;
 		s->psize = x->bytes ? x->data.psize : 0;
 		s->last = x->bytes - (x->count - 1) * s->psize;
+	} else if (x->kind == MROCE_XMIT_PROBE) {
+		s->psize = x->control.length;	/* which no window pays for */
 	}
+	p->unanswered++;
+	if (p->quiet_since == MROCE_NEVER)
+		p->quiet_since = now;
 	p->next += x->count;
 	mroce_path_fly(tx, p, x->bytes + x->count * MROCE_OVERHEAD);
 	p->last_sent = now;
@@ -182,7 +160,7 @@ void mroce_path_rtt(struct mroce_txpath *p, u64 rtt, u64 now)
 	}
 }
 
-static u64 path_pto(const struct mroce_txpath *p)
+u64 mroce_path_pto(const struct mroce_txpath *p)
 {
 	u64 pto = p->srtt ? (u64)p->srtt + 4 * (u64)p->rttvar + MROCE_ACK_DELAY : PTO_UNKNOWN;
 
@@ -194,18 +172,18 @@ static u64 path_pto(const struct mroce_txpath *p)
 void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p)
 {
 	mroce_path_trim(p);
-	if (p->state == MROCE_PATH_FAILED)
-		return;		/* probe_at is the next reprobe */
+	if (p->state == MROCE_PATH_FAILED || p->state == MROCE_PATH_PROBING)
+		return;		/* probe_at is the next round of probes */
 	if (p->head == p->tail) {
 		p->probe_at = MROCE_NEVER;
 		return;
 	}
-	p->probe_at = max(p->sent[p->head & p->mask].at, p->last_ack) + path_pto(p);
+	p->probe_at = max(p->sent[p->head & p->mask].at, p->last_ack) + mroce_path_pto(p);
 	mroce_tx_want(tx, p->probe_at);
 }
 
 /* Everything that the path has in flight is to be sent elsewhere. */
-static void path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+void mroce_path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
 	u32 i;
 
@@ -214,84 +192,32 @@ static void path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	mroce_path_trim(p);
 }
 
-/* The peer has forgotten this path's numbers (a new receiving half): start again in a new epoch. */
-void mroce_path_restart(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+/*
+ * Numbers, samples and marks start again: after a new source port, which the network may send by
+ * another way, or when the peer has forgotten the old numbers.
+ */
+void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
-	path_evacuate(tx, p, now);
+	mroce_path_evacuate(tx, p, now);
 	p->epoch++;
 	p->next = 1;
 	p->high = 0;
-	p->round_end = 1;
 	p->packets = 0;
 	p->ce = 0;
 	p->bytes = 0;
 	p->timeouts = 0;
+	p->unanswered = 0;
+	p->quiet_since = MROCE_NEVER;
 	p->probe_at = MROCE_NEVER;
-	if (p->state != MROCE_PATH_ACTIVE)
-		mroce_path_set_state(tx, p, MROCE_PATH_ACTIVE);
-}
-
-/*
- * A path fails only relative to its peers: if nothing answers
- * anywhere, the peer is gone, not the path.
- */
-static bool peer_path_delivers(const struct mroce_tx *tx, const struct mroce_txpath *p, u64 since)
-{
-	u32 i;
-
-	for (i = 0; i < tx->npaths; i++)
-		if (&tx->path[i] != p && tx->path[i].last_ack > since)
-			return true;
-	return false;
-}
-
-void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
-{
-	struct mroce_sent *oldest;
-
-	if (p->probe_at > now) {
-		mroce_tx_want(tx, p->probe_at);
-		return;
-	}
-	p->probe = true;
-	if (p->state == MROCE_PATH_FAILED) {
-		path_evacuate(tx, p, now);	/* the probe before */
-		p->probe_wait = min_t(u64, p->probe_wait * 2ULL, REPROBE_LAST);
-		p->probe_at = now + p->probe_wait;
-		mroce_tx_want(tx, p->probe_at);
-		return;
-	}
-	mroce_path_trim(p);
-	if (p->head == p->tail) {
-		p->probe = false;
-		p->probe_at = MROCE_NEVER;
-		return;
-	}
-	tx->stats.probe_timeouts++;
-	p->timeouts = min(p->timeouts + 1, 100);
-	oldest = &p->sent[p->head & p->mask];
-	if (p->timeouts >= FAILED_TIMEOUTS && peer_path_delivers(tx, p, oldest->at)) {
-		mroce_path_set_state(tx, p, MROCE_PATH_FAILED);
-		path_evacuate(tx, p, now);
-		mroce_cc_init(tx, p);
-		p->probe_wait = REPROBE_FIRST;
-		p->probe_at = now + p->probe_wait;
-		mroce_tx_want(tx, p->probe_at);
-		return;
-	}
-	if (p->state == MROCE_PATH_ACTIVE)
-		mroce_path_set_state(tx, p, MROCE_PATH_SUSPECT);
-	/*
-	 * The probe shows what is missing here; the oldest data travel again meanwhile, by a
-	 * healthy path if there is one. The second timeout in a row gives everything up: it is
-	 * resent as windows allow.
-	 */
-	if (p->timeouts >= 2) {
-		mroce_cc_timeout(tx, p);
-		path_evacuate(tx, p, now);
-	} else if (oldest->txs && oldest->kind == MROCE_XMIT_DATA) {
-		mroce_path_close(tx, p, oldest, oldest->open & -oldest->open, false, now);
-	}
-	p->probe_at = now + path_pto(p);
-	mroce_tx_want(tx, p->probe_at);
+	p->probes = 0;
+	p->srtt = 0;
+	p->rttvar = 0;
+	p->base = 0;
+	p->threshold = 0;
+	p->big_lost = 0;
+	p->strikes = 0;
+	p->sizing = false;
+	p->size = tx->agreed;
+	p->round_end = 1;
+	mroce_cc_init(tx, p);
 }

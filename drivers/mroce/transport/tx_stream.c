@@ -416,6 +416,9 @@ static u32 train_of(const struct mroce_txs *txs, const struct mroce_msg *m, u32 
 {
 	u32 n = min(room / (m->psize + MROCE_OVERHEAD), txs->tx->train / m->psize);
 
+	/* as IP fragments, one by one */
+	if (unlikely(m->psize > txs->tx->passes))
+		return 1;
 	return clamp(n, 1U, (u32)MROCE_TRAIN_MAX);
 }
 
