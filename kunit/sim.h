@@ -197,7 +197,7 @@ struct sim_track {
 };
 
 struct sim_wr {
-	u64 addr, key, value;
+	u64 addr, key, value, posted_at;
 	u32 length, rkey, imm;
 	u8 opcode;
 	bool fence, done, responded, delivered;
@@ -232,6 +232,7 @@ struct sim_qp {
 	struct mroce_msg *reqs, *resps;
 	struct sim_track track[2];
 	struct sim_wr *wr;
+	u32 max_wr;
 	u32 posted, completed, received, resp_posted, resp_mask;
 	u32 rq_posted, rq_done;
 	u8 *mem, *recv, *local;
@@ -243,7 +244,6 @@ struct sim_qp {
 	u8 fail_nack;
 	u64 started, next_post;
 	u64 first_post, last_done, bytes_done, landed, max_latency;
-	u64 *posted_at;
 };
 
 struct sim {

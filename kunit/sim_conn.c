@@ -84,6 +84,7 @@ struct sim_txh *sim_txh_get(struct sim_host *h, u16 peer)
 		kvfree(t);
 		return NULL;
 	}
+	mroce_tx_planes(&t->tx, sim_planes(s));
 	t->host = h;
 	t->peer = peer;
 	t->armed = MROCE_NEVER;

@@ -97,8 +97,6 @@ static void ready_to_send(struct sim_qp *qp, u32 psn)
 	};
 
 	qp->reqs = sim_zalloc(n, sizeof(*qp->reqs));
-	qp->wr = sim_zalloc(qp->load.count, sizeof(*qp->wr));
-	qp->posted_at = sim_zalloc(qp->load.count, sizeof(u64));
 	if (!s->cfg.light)
 		qp->local = sim_zalloc(n, qp->load.len_max + 1);
 	mroce_txs_init(&qp->req, false, qp->stream, qp->reqs, n);
@@ -233,10 +231,13 @@ static bool post_one(struct sim_qp *qp)
 {
 	struct sim *s = qp->s;
 	u32 msn = qp->posted, len = random_length(qp);
-	struct sim_wr *wr = &qp->wr[msn];
 	struct mroce_post post = { .opcode = random_opcode(qp), .wr = msn };
 	struct mroce_msg *m;
+	struct sim_wr *wr;
 
+	if (!sim_grow(s, (void **)&qp->wr, &qp->max_wr, msn, sizeof(*qp->wr)))
+		return false;
+	wr = &qp->wr[msn];
 	wr->opcode = post.opcode;
 	wr->key = sim_key(qp, msn);
 	wr->fence = sim_chance(s, qp->load.fence);
@@ -277,7 +278,7 @@ static bool post_one(struct sim_qp *qp)
 	}
 	SIM_CHECK(s, m->msn == msn, "queue pair %u: request %u became message %u", qp->index, msn,
 		  m->msn);
-	qp->posted_at[msn] = s->now;
+	wr->posted_at = s->now;
 	qp->posted++;
 	if (qp->load.pace)
 		qp->next_post = max(qp->next_post, qp->started + qp->load.start) +
@@ -476,8 +477,8 @@ void sim_qp_progress(struct mroce_txs *txs)
 			return;
 		qp->completed++;
 		qp->bytes_done += qp->wr[m->msn].length;
-		qp->max_latency = max(qp->max_latency, s->now - qp->posted_at[m->msn]);
-		sim_note_latency(s, s->now - qp->posted_at[m->msn]);
+		qp->max_latency = max(qp->max_latency, s->now - qp->wr[m->msn].posted_at);
+		sim_note_latency(s, s->now - qp->wr[m->msn].posted_at);
 		qp->last_done = s->now;
 	}
 	if (mroce_txs_is_failed(txs) && qp->state == SIM_QP_RTS) {
@@ -570,7 +571,6 @@ void sim_qp_free(struct sim_qp *qp)
 	kvfree(qp->resps);
 	kvfree(qp->result);
 	kvfree(qp->wr);
-	kvfree(qp->posted_at);
 	kvfree(qp->mem);
 	kvfree(qp->recv);
 	kvfree(qp->local);

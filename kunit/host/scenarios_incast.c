@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scenarios of incast: N hosts begin to send to one at the same time, strangers or connected
+ * before. What counts is how soon arrivals match the receiver's link, without loss, and fairly.
+ */
+#include "scenarios.h"
+
+#define RATE  GBIT(100)
+#define RTT   (10 * USEC)
+#define PSIZE 4096
+#define WIRE  (PSIZE + sizeof(struct mroce_wire_data) + SIM_WIRE_OVERHEAD)
+
+/* the time in which everybody's first packet gets through, and one round trip */
+static u64 settle_time(u32 n)
+{
+	return RTT + n * WIRE * SEC / RATE;
+}
+
+/* what may arrive of one sender before it has heard anything */
+static u64 first_flight(u32 n)
+{
+	return clamp(bdp(RATE, RTT) / n, (u64)WIRE, 65536ULL);
+}
+
+static struct trial_cfg star(u32 n, bool connected)
+{
+	u64 t = settle_time(n), start = connected ? 50 * MSEC : 0;
+	u64 least = 30 * n * WIRE * SEC / RATE;
+	struct sim_wire up = { .rate = RATE, .delay = RTT / 4 };
+	struct sim_wire down = { .rate = RATE, .delay = RTT / 4 };
+
+	down.limit = bdp(RATE, RTT) + n * first_flight(n);
+	return (struct trial_cfg){
+		.topo = { .up = up, .down = down },
+		.load = { .depth = n < 64 ? 16 : 4, .start = start },
+		.pattern = TRIAL_STAR,
+		.senders = n,
+		.sim = { .payload = PSIZE },
+		.warm = start + 2 * t + (connected ? 0 : 2 * RTT),
+		.time = max(max(least, 8 * t), 20 * RTT),
+		.neck = SIM_DOWN,
+		.neck_i = 0,
+		.watch = true,
+	};
+}
+
+/* what the receiver grants to all its senders together, of its link; 0: it grants nothing */
+static double shares(struct trial *t)
+{
+	struct sim_rxh *r;
+	u64 sum = 0;
+
+	list_for_each_entry(r, &t->s->host[0].rxhs, node)
+		sum += r->rx.share;
+	return sum * 1024.0 / RATE;
+}
+
+/* @arg: senders; @arg2: they are connected */
+static void incast(const struct scenario *sc)
+{
+	struct trial_cfg c = star(sc->arg, sc->arg2);
+	u64 t0, unit = settle_time(sc->arg);
+	struct trial_settled settled;
+	struct trial_result r;
+	struct trial *t = scenario_trial(&c);
+	double early;
+
+	trial_until(t, c.warm);
+	early = shares(t);
+	trial_begin(t);
+	trial_until(t, c.warm + c.time);
+	trial_measure(t, &r);
+	scenario_report(t, "all at once", &r);
+	trial_settle(t, 100, SIM_MILLION / 20, t->start + c.load.start,
+		     t->start + c.warm + c.time, &settled);
+	t0 = sc->arg2 ? t->start + c.load.start : settled.first - RTT / 2;
+	scenario_note("T is %.1f us; windows of 100 packets beyond 5%%: %.1f%%, worst later %.0f%%",
+		      unit / 1000.0, settled.off / 10000.0, settled.worst / 10000.0);
+	scenario_note("shares announced, of the link: %.2f at 2 T, %.2f at the end", early,
+		      shares(t));
+	scenario_most("settled, in T",
+		      settled.at == MROCE_NEVER ? 1000 :
+		      settled.at > t0		? (double)(settled.at - t0) / unit :
+						  0,
+		      2, "T");
+	scenario_least("use of the link after 2 T", r.use / 10000.0, 95, "%");
+	if (sc->arg > 1)
+		scenario_least("Jain's index after 2 T", r.jain / 1000000.0, 0.98, "");
+	scenario_most("drops since the start", settled.dropped, 0, "packets");
+	scenario_series(t, "arrivals", t0, t->start + c.warm + c.time, 400);
+	scenario_finish(t);
+}
+
+#define FROM_IDLE "to one at 100 Gb/s, 10 us, from idle"
+#define CONNECTED "the same, connected before and idle"
+
+const struct scenario incast_scenarios[] = {
+	{ "incast-1-idle", "1 sender " FROM_IDLE, incast, 1, 0 },
+	{ "incast-1-connected", CONNECTED, incast, 1, 1 },
+	{ "incast-2-idle", "2 senders " FROM_IDLE, incast, 2, 0 },
+	{ "incast-2-connected", CONNECTED, incast, 2, 1 },
+	{ "incast-8-idle", "8 senders " FROM_IDLE, incast, 8, 0 },
+	{ "incast-8-connected", CONNECTED, incast, 8, 1 },
+	{ "incast-64-idle", "64 senders " FROM_IDLE, incast, 64, 0 },
+	{ "incast-64-connected", CONNECTED, incast, 64, 1 },
+	{ "incast-512-idle", "512 senders " FROM_IDLE, incast, 512, 0 },
+	{ "incast-512-connected", CONNECTED, incast, 512, 1 },
+	{ "incast-4096-idle", "4,096 senders " FROM_IDLE, incast, 4096, 0 },
+	{ "incast-4096-connected", CONNECTED, incast, 4096, 1 },
+	{},
+};

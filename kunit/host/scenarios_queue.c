@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scenarios of one bottleneck in the network: routers that mark, deep and short queues, policers,
+ * routers that bleach or mark falsely.
+ */
+#include "scenarios.h"
+
+#define RATE  GBIT(1)
+#define PSIZE 4096
+#define WIRE  (PSIZE + sizeof(struct mroce_wire_data) + SIM_WIRE_OVERHEAD)
+
+/* @n pairs over one link of 1 Gb/s between routers; hosts' links are four times as fast */
+static struct trial_cfg dumbbell(u32 n, u64 rtt)
+{
+	struct sim_wire host = { .rate = 4 * RATE, .delay = rtt / 8 };
+	struct sim_wire neck = { .rate = RATE, .delay = rtt / 4 };
+
+	return (struct trial_cfg){
+		.topo = {
+			.leaves = 2,
+			.spines = 1,
+			.up = host,
+			.down = host,
+			.trunk = neck,
+			.fan = { .rate = 4 * RATE },
+		},
+		.load = { .depth = rtt > MSEC ? 256 : 64 },
+		.pattern = TRIAL_PAIRS,
+		.senders = n,
+		.sim = { .payload = PSIZE },
+		.warm = max(200 * MSEC, 200 * rtt),
+		.time = max(500 * MSEC, 200 * rtt),
+		.neck = SIM_TRUNK,
+		.neck_i = 1, /* from the senders' leaf */
+		.watch = true,
+	};
+}
+
+static void run_neck(const struct trial_cfg *c, const char *run, struct trial_result *r)
+{
+	struct trial *t = scenario_trial(c);
+
+	trial_run(t, r);
+	scenario_report(t, run, r);
+	scenario_series(t, run, t->start, t->s->now, 1000);
+	scenario_finish(t);
+}
+
+static u32 mark_at(u64 rtt)
+{
+	return bdp(RATE, rtt) / 5 + 2 * WIRE;
+}
+
+/* @arg: paths; @arg2: round trip */
+static void ecn(const struct scenario *sc)
+{
+	struct trial_cfg c = dumbbell(1, sc->arg2);
+	struct trial_result r;
+
+	c.sim.npaths = sc->arg;
+	c.topo.trunk.mark = mark_at(sc->arg2);
+	c.topo.trunk.limit = 2 * bdp(RATE, sc->arg2) + (1 << 20);
+	run_neck(&c, "marks", &r);
+	scenario_least("use of the link", r.use / 10000.0, 95, "%");
+	scenario_most("mean queue, in thresholds", (double)r.mean_queue / c.topo.trunk.mark, 2,
+		      "x");
+	scenario_most("drops", r.drops, 0, "packets");
+}
+
+static void ecn_shared(const struct scenario *sc)
+{
+	struct trial_cfg c = dumbbell(sc->arg, sc->arg2);
+	struct trial_result r;
+
+	c.topo.trunk.mark = mark_at(sc->arg2);
+	c.topo.trunk.limit = 2 * bdp(RATE, sc->arg2) + (1 << 20);
+	run_neck(&c, "marks", &r);
+	scenario_least("use of the link", r.use / 10000.0, 95, "%");
+	scenario_most("mean queue, in thresholds", (double)r.mean_queue / c.topo.trunk.mark, 2,
+		      "x");
+	scenario_most("drops", r.drops, 0, "packets");
+	scenario_least("Jain's index", r.jain / 1000000.0, 0.95, "");
+}
+
+static void deep(const struct scenario *sc)
+{
+	struct trial_cfg c = dumbbell(1, sc->arg2);
+	u64 most = sc->arg2 + max(sc->arg2, MSEC) * 3 / 2;
+	struct trial_result r;
+
+	c.topo.trunk.limit = 64 << 20;
+	run_neck(&c, "no marks", &r);
+	scenario_least("use of the link", r.use / 10000.0, 90, "%");
+	scenario_most("round trip with the mean queue",
+		      (sc->arg2 + r.mean_queue * 1e9 / RATE) / 1000000.0, most / 1000000.0, "ms");
+}
+
+static void shallow(const struct scenario *sc)
+{
+	struct trial_cfg c = dumbbell(1, sc->arg2);
+	struct trial_result r;
+
+	c.topo.trunk.limit = bdp(RATE, sc->arg);
+	run_neck(&c, "100 us", &r);
+	scenario_least("use of the link", r.use / 10000.0, 90, "%");
+	scenario_most("loss", 100.0 * r.drops / (r.packets + r.drops), 15, "%");
+}
+
+static void policed(const struct scenario *sc)
+{
+	struct trial_cfg c = dumbbell(1, sc->arg2);
+	struct trial_result r;
+
+	c.topo.trunk.police = RATE / 2;
+	c.topo.trunk.bucket = bdp(RATE / 2, 5 * MSEC);
+	run_neck(&c, "policed", &r);
+	scenario_least("use of what the policer passes", r.use / 5000.0, 90, "%");
+	scenario_most("loss", 100.0 * r.drops / (r.packets + r.drops), 15, "%");
+}
+
+static void bleached(const struct scenario *sc)
+{
+	struct trial_cfg c = dumbbell(1, sc->arg2);
+	struct trial_result r;
+
+	c.topo.up.bleach = true;
+	c.topo.trunk.mark = mark_at(sc->arg2);
+	c.topo.trunk.limit = 4 << 20;
+	run_neck(&c, "bleached", &r);
+	scenario_least("use of the link", r.use / 10000.0, 90, "%");
+	scenario_most("loss", 100.0 * r.drops / (r.packets + r.drops), 15, "%");
+}
+
+static void false_marks(const struct scenario *sc)
+{
+	struct trial_cfg c = dumbbell(1, sc->arg2);
+	struct trial_result r;
+
+	c.topo.down.false_mark = sc->arg;
+	c.topo.trunk.limit = 4 << 20;
+	run_neck(&c, "false marks", &r);
+	scenario_note("a router that marks all the time takes its part; what counts is progress");
+	scenario_least("use of the link", r.use / 10000.0, 20, "%");
+}
+
+const struct scenario queue_scenarios[] = {
+	{ "ecn-1path-0.1ms", "marks at 0.2 BDP + 2, 1 path, 0.1 ms", ecn, 1, 100 * USEC },
+	{ "ecn-16paths-0.1ms", "the same, 16 paths", ecn, 16, 100 * USEC },
+	{ "ecn-1path-10ms", "1 path, 10 ms", ecn, 1, 10 * MSEC },
+	{ "ecn-16paths-10ms", "16 paths, 10 ms", ecn, 16, 10 * MSEC },
+	{ "ecn-4senders", "marks, 4 pairs over one link, 0.1 ms", ecn_shared, 4, 100 * USEC },
+	{ "ecn-16senders", "marks, 16 pairs over one link, 0.1 ms", ecn_shared, 16, 100 * USEC },
+	{ "deep-0.1ms", "64 MiB of queue, no marks, 0.1 ms", deep, 0, 100 * USEC },
+	{ "deep-10ms", "64 MiB of queue, no marks, 10 ms", deep, 0, 10 * MSEC },
+	{ "short-0.1ms", "queue of 100 us, no marks, 0.1 ms", shallow, 100 * USEC, 100 * USEC },
+	{ "short-10ms", "queue of 100 us, no marks, 10 ms", shallow, 100 * USEC, 10 * MSEC },
+	{ "policer-0.1ms", "a policer of 500 Mb/s, 0.1 ms", policed, 0, 100 * USEC },
+	{ "policer-10ms", "a policer of 500 Mb/s, 10 ms", policed, 0, 10 * MSEC },
+	{ "bleached", "a router in front bleaches what the next one marks", bleached, 0,
+	  100 * USEC },
+	{ "false-marks", "a router marks 5% without reason", false_marks, 50000, 100 * USEC },
+	{},
+};
