@@ -83,6 +83,14 @@ static inline void mroce_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
+/* ---- memory ---- */
+
+#include <linux/mm.h>
+
+#ifndef MROCE_HAVE_VM_FLAGS_SET
+#define vm_flags_set(vma, flags)	((vma)->vm_flags |= (flags))
+#endif
+
 /* ---- Verbs: what include/rdma/ib_verbs.h calls it here; MROCE_HAVE_* are from compat.mk ---- */
 
 #ifdef MROCE_HAVE_RESIZE_USER_CQ

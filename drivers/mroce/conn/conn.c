@@ -25,7 +25,8 @@
 #define RX_LINGER	(60 * HZ)	/* outlives the sender's, which would meet a RESET */
 #define RX_UNCONFIRMED	(5 * HZ)	/* nothing was ever heard with the id that we gave */
 #define ASK_AFTER	(15 * HZ)	/* rule 8: of silence, with queue pairs attached */
-#define MAX_RX		65536		/* receiving halves of a device */
+#define MAX_RX		65536		/* receiving halves of a device; */
+#define MAX_RX_SHIFT	6		/* and of their memory 1/64 of the host's */
 #define MAX_RX_ADDR	1024		/* of these, of one address: each HELLO looks through them */
 
 static DEFINE_SPINLOCK(table_lock);
@@ -314,10 +315,10 @@ static struct mroce_txhalf *txhalf_alloc(struct mroce_dev *dev, const struct in6
 	int ifindex = 0;
 	u32 i;
 
-	h = kzalloc(sizeof(*h), GFP_KERNEL);
+	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
 	if (!h)
 		return NULL;
-	h->flow = kcalloc(npaths, sizeof(*h->flow), GFP_KERNEL);
+	h->flow = kcalloc(npaths, sizeof(*h->flow), GFP_KERNEL_ACCOUNT);
 	if (!h->flow || mroce_tx_init(&h->tx, random_id(), npaths, 0)) {
 		kfree(h->flow);
 		kfree(h);
@@ -455,6 +456,12 @@ static void verify(struct work_struct *work)
 
 /* ---- receiving halves ---- */
 
+static u64 rxhalf_size(u8 npaths)
+{
+	return sizeof(struct mroce_rxhalf) +
+	       npaths * (sizeof(struct mroce_flow) + sizeof(struct mroce_rxpath));
+}
+
 struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_addr *saddr,
 				      const struct in6_addr *daddr, const struct mroce_hello *hello,
 				      u8 npaths, __be16 sport)
@@ -491,7 +498,7 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	spin_lock_bh(&table_lock);
 	if (conns->stopped)
 		err = -ENODEV;
-	else if (conns->nrx >= MAX_RX)
+	else if (conns->nrx >= MAX_RX || conns->rx_size + rxhalf_size(npaths) > conns->rx_size_max)
 		err = -ENOSPC;
 	hash_for_each_possible(rx_addrs, e, by_addr, addr_key(saddr)) {
 		if (e->dev == dev && e->rx.instance == hello->instance && e->rx.half == hello->half)
@@ -503,6 +510,7 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 		err = -ENOSPC;
 	if (!err) {
 		conns->nrx++;
+		conns->rx_size += rxhalf_size(npaths);
 		atomic_inc(&conns->unconfirmed);
 		list_add_tail(&h->node, &conns->rx);
 		hash_add_rcu(rx_ids, &h->by_id, h->rx.own_id);
@@ -530,6 +538,7 @@ static void txhalf_unlink(struct mroce_txhalf *h, struct list_head *to)
 static void rxhalf_unlink(struct mroce_rxhalf *h, struct list_head *to)
 {
 	h->dev->conns->nrx--;
+	h->dev->conns->rx_size -= rxhalf_size(h->rx.npaths);
 	mroce_rxhalf_confirm(h);
 	hash_del_rcu(&h->by_id);
 	hash_del_rcu(&h->by_addr);
@@ -638,6 +647,7 @@ int mroce_conns_init(struct mroce_dev *dev)
 	INIT_DELAYED_WORK(&conns->linger, linger);
 	INIT_WORK(&conns->verify, verify);
 	conns->half_ids = get_random_u32();
+	conns->rx_size_max = (u64)totalram_pages() << PAGE_SHIFT >> MAX_RX_SHIFT;
 	spin_lock_init(&conns->resets.lock);
 	dev->conns = conns;
 	return 0;

@@ -218,6 +218,7 @@ struct mroce_bucket {
  * @tx, @rx: its halves; under the tables' lock
  * @stopped: none is added any more
  * @half_ids: numbers of sending halves; @nrx receiving halves, @unconfirmed of these not heard of
+ * @rx_size: bytes of the receiving halves, @rx_size_max at most
  * @alive: halves whose memory is not yet free
  * @verify: finds out who is at @unproven, from @unproven_own; one at a time (@verifying)
  */
@@ -228,6 +229,7 @@ struct mroce_conns {
 	bool stopped;
 	u32 half_ids;
 	u32 nrx;
+	u64 rx_size, rx_size_max;
 	atomic_t unconfirmed;
 	atomic_t alive;
 	struct mroce_bucket resets;

@@ -39,7 +39,7 @@ int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train)
 	tx->train = train;
 	tx->timer = MROCE_NEVER;
 	tx->streams_at = MROCE_NEVER;
-	tx->path = kcalloc(tx->npaths, sizeof(*tx->path), GFP_KERNEL);
+	tx->path = kcalloc(tx->npaths, sizeof(*tx->path), GFP_KERNEL_ACCOUNT);
 	if (!tx->path)
 		return -ENOMEM;
 	for (i = 0; i < tx->npaths; i++)

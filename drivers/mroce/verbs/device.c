@@ -487,11 +487,12 @@ static void dev_init(struct mroce_dev *dev, struct net_device *ndev)
 
 	INIT_LIST_HEAD(&dev->node);
 	INIT_WORK(&dev->speed_work, query_speed);
-	xa_init_flags(&dev->qp_xa, XA_FLAGS_ALLOC1);
-	xa_init_flags(&dev->srq_xa, XA_FLAGS_ALLOC1);
-	xa_init_flags(&dev->ah_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&dev->mr_xa, XA_FLAGS_ALLOC1);
-	xa_init_flags(&dev->stream_xa, XA_FLAGS_ALLOC1);
+	/* programs fill them, and pay for them */
+	xa_init_flags(&dev->qp_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->srq_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->ah_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->mr_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->stream_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	dev->qpn_next = get_random_u32() & 0xffffff;
 	dev->srqn_next = get_random_u32() & 0xffffff;
 	dev->ahn_next = get_random_u32();

@@ -38,7 +38,7 @@ static struct mroce_mr *mr_alloc(struct ib_pd *pd, int access)
 	if (!mroce_take(&dev->mrs, MROCE_MAX_MR))
 		return ERR_PTR(-ENOMEM);
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
 		err = -ENOMEM;
 		goto give;

@@ -71,10 +71,10 @@ static int alloc_memory(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 	 */
 	n = roundup_pow_of_two(max(4 * reads, 16U));
 	qp->resp_mask = n - 1;
-	qp->req_msg = kvcalloc(qp->sq.entries, sizeof(*qp->req_msg), GFP_KERNEL);
-	qp->resp_msg = kvcalloc(n, sizeof(*qp->resp_msg), GFP_KERNEL);
-	qp->results = kvcalloc(n, sizeof(*qp->results), GFP_KERNEL);
-	qp->operands = kvcalloc(reads, sizeof(*qp->operands), GFP_KERNEL);
+	qp->req_msg = kvcalloc(qp->sq.entries, sizeof(*qp->req_msg), GFP_KERNEL_ACCOUNT);
+	qp->resp_msg = kvcalloc(n, sizeof(*qp->resp_msg), GFP_KERNEL_ACCOUNT);
+	qp->results = kvcalloc(n, sizeof(*qp->results), GFP_KERNEL_ACCOUNT);
+	qp->operands = kvcalloc(reads, sizeof(*qp->operands), GFP_KERNEL_ACCOUNT);
 	if (qp->req_msg && qp->resp_msg && qp->results && qp->operands)
 		return 0;
 	free_memory(qp);

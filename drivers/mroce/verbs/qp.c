@@ -276,7 +276,8 @@ static int create_sq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
 	sq->max_inline = min_t(u32, stride - sizeof(struct mroce_sq_wqe), MROCE_MAX_INLINE);
 	data = max(data, sq->max_inline);
 	sq->send_size = ALIGN(sizeof(struct mroce_send) + data, 8);
-	sq->sends = vzalloc(array_size(sq->entries, sq->send_size));
+	sq->sends = __vmalloc(array_size(sq->entries, sq->send_size),
+			      GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!sq->sends)
 		return -ENOMEM;
 	if (!ucontext)
@@ -307,7 +308,7 @@ static int create_rq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
 
 	b->size = ALIGN(struct_size_t(struct mroce_recv, sge, qp->srq->rq.max_sge), 8);
 	b->ahead = clamp_t(u32, qp->srq->rq.entries / 8, 1, MROCE_SRQ_AHEAD);
-	b->recvs = kvcalloc(MROCE_SRQ_AHEAD, b->size, GFP_KERNEL);
+	b->recvs = kvcalloc(MROCE_SRQ_AHEAD, b->size, GFP_KERNEL_ACCOUNT);
 	return b->recvs ? 0 : -ENOMEM;
 }
 
@@ -326,7 +327,7 @@ static int enter_tables(struct mroce_qp *qp)
 	u32 qpn;
 	int ret;
 
-	handle = kzalloc(sizeof(*handle), GFP_KERNEL);
+	handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
 	if (!handle)
 		return -ENOMEM;
 	refcount_set(&handle->refs, 1);
@@ -407,8 +408,8 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 		qp->holds_module = true;
 	}
 	if (mroce_qp_is_ud(qp) && qp->srq) {
-		qp->ud_recv =
-			kzalloc(struct_size(qp->ud_recv, sge, qp->srq->rq.max_sge), GFP_KERNEL);
+		qp->ud_recv = kzalloc(struct_size(qp->ud_recv, sge, qp->srq->rq.max_sge),
+				      GFP_KERNEL_ACCOUNT);
 		if (!qp->ud_recv) {
 			ret = -ENOMEM;
 			goto err_module;

@@ -13,7 +13,7 @@
 /**
  * struct mroce_mmap_entry - a program's ring as the core keeps it
  * @rdma: the core's
- * @memory: vmalloc_user()
+ * @memory: vmalloc memory, charged to the program
  */
 struct mroce_mmap_entry {
 	struct rdma_user_mmap_entry rdma;
@@ -39,7 +39,18 @@ void mroce_mmap_free(struct rdma_user_mmap_entry *rdma)
 
 int mroce_kring_mmap(struct rdma_user_mmap_entry *rdma, struct vm_area_struct *vma)
 {
-	return remap_vmalloc_range(vma, to_entry(rdma)->memory, 0);
+	void *memory = to_entry(rdma)->memory;
+	unsigned long at;
+	int err;
+
+	/* remap_vmalloc_range() wants memory of vmalloc_user(), which is charged to nobody */
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	for (at = vma->vm_start; at < vma->vm_end; at += PAGE_SIZE, memory += PAGE_SIZE) {
+		err = vm_insert_page(vma, at, vmalloc_to_page(memory));
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int mroce_kring_alloc(struct mroce_kring *ring, struct ib_ucontext *ucontext, u32 entries,
@@ -53,12 +64,12 @@ int mroce_kring_alloc(struct mroce_kring *ring, struct ib_ucontext *ucontext, u3
 	if (WARN_ON(!is_power_of_2(entries) || size > U32_MAX))
 		return -EINVAL;
 
-	memory = vmalloc_user(size);
+	memory = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!memory)
 		return -ENOMEM;
 
 	if (ucontext) {
-		entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+		entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
 		if (!entry) {
 			err = -ENOMEM;
 			goto free_memory;

@@ -16,7 +16,7 @@
 
 /**
  * struct mroce_kring - the module's side of a ring
- * @head: first page: struct mroce_ring; vmalloc_user() memory
+ * @head: first page: struct mroce_ring; vmalloc memory
  * @slots: first slot, at MROCE_RING_HEADER
  * @entries: power of two
  * @stride: bytes a slot
