@@ -223,7 +223,7 @@ void sim_send(struct sim *s, struct sim_packet *p)
 
 	mroce_parse_base(p->hdr, p->len, &b);
 	p->ack = b.type == MROCE_T_ACK;
-	p->ect = !p->ack;
+	p->ect = !p->ack && !p->not_ect;
 	p->path = b.path;
 	p->epoch = b.epoch;
 	p->plane = sim_plane_of(s, b.path);

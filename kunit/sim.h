@@ -111,7 +111,7 @@ struct sim_packet {
 	u32 route[4];
 	u16 from, to;
 	u8 plane, path, epoch, hop, hops;
-	bool ce, ect, ack, numbered;
+	bool ce, ect, not_ect, ack, numbered;
 	bool fragment; /* several IP fragments, all small */
 	u8 hdr[];
 };

@@ -218,6 +218,7 @@ static void send_cut(struct sim *s, struct sim_packet *train, u32 count, u32 psi
 			break;
 		mroce_cut_data(p->hdr, i, count);
 		p->numbered = true;
+		p->not_ect = train->not_ect;
 		p->key = train->key;
 		p->value[0] = train->value[0];
 		p->value[1] = train->value[1];
@@ -254,6 +255,7 @@ static void transmit(struct sim_txh *t)
 		return;
 	p->numbered = x->kind != MROCE_XMIT_HELLO;
 	p->fragment = x->fragment;
+	p->not_ect = !x->ect;
 	if (x->kind == MROCE_XMIT_DATA)
 		sim_qp_build(sim_qp_of(x->txs), x, p);
 	if (x->kind == MROCE_XMIT_PROBE || x->kind == MROCE_XMIT_CONTROL)

@@ -509,6 +509,8 @@ static void paths_take_turns(struct kunit *test)
 	u32 i, used = 0, last = 99;
 
 	tx_open(test, 0);
+	for (i = 0; i < 4; i++)
+		mroce_cc_window(&env->tx, &env->tx.path[i], 30000);
 	for (i = 0; i < 8; i++)
 		tx_post(env, 0, MROCE_OP_WRITE, 30000);
 	for (i = 0; i < 8; i++) {

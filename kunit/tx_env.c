@@ -121,6 +121,11 @@ void tx_open(struct kunit *test, u32 i)
 
 bool tx_pick(struct tx_env *env)
 {
+	u32 i;
+
+	/* time stands still in most cases: pacing would end them */
+	for (i = 0; !env->paced && i < env->tx.nplanes; i++)
+		env->tx.plane[i].leaves_at = 0;
 	if (!mroce_tx_pick(&env->tx, env->now, &env->x))
 		return false;
 	mroce_tx_sent(&env->tx, &env->x, 0, MROCE_REASON_NONE);

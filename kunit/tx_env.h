@@ -29,6 +29,7 @@ struct tx_env {
 	struct mroce_xmit x;
 	u64 now;
 	u32 floor;
+	bool paced;
 };
 
 int tx_env_init(struct kunit *test); /* HELLO is due, nothing is opened */

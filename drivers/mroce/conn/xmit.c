@@ -192,7 +192,7 @@ static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_re
 	}
 	mroce_build_data(skb->data, &x->data);
 	packets = bytes > x->data.psize ? DIV_ROUND_UP(bytes, x->data.psize) : 1;
-	return out(h->dev, flow, skb, packets, bytes, packets > 1 ? x->data.psize : 0, true,
+	return out(h->dev, flow, skb, packets, bytes, packets > 1 ? x->data.psize : 0, x->ect,
 		   x->fragment ? x->passes + MROCE_PACKET_HEADERS : 0);
 }
 
@@ -225,7 +225,7 @@ static int send_control(struct mroce_txhalf *h, struct mroce_xmit *x)
 		kfree_skb(skb);
 		return err;
 	}
-	return out(h->dev, flow, skb, 1, x->control.length, 0, true, false);
+	return out(h->dev, flow, skb, 1, x->control.length, 0, x->ect, false);
 }
 
 static int send_open(struct mroce_txhalf *h, struct mroce_xmit *x)
@@ -236,7 +236,7 @@ static int send_open(struct mroce_txhalf *h, struct mroce_xmit *x)
 	if (!skb)
 		return -ENOMEM;
 	mroce_build_open(skb_put(skb, sizeof(struct mroce_wire_open)), &x->open);
-	return out(h->dev, flow, skb, 1, 0, 0, true, false);
+	return out(h->dev, flow, skb, 1, 0, 0, x->ect, false);
 }
 
 static int send_hello(struct mroce_txhalf *h, struct mroce_xmit *x)

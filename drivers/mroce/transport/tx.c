@@ -12,6 +12,9 @@
 #define HELLO_WAIT_LAST		(100 * MROCE_MSEC)
 #define STARVED_WAIT		(10 * MROCE_MSEC)	/* until memory is asked for again */
 #define QUANTUM			61440	/* bytes of a stream's turn */
+#define PATH_CHOICES		3	/* paths with room that are compared */
+#define BURDEN_NOISE		10000	/* ns by which paths differ for no reason */
+#define BURDEN_LIFE		5	/* as a shift: 32 times what it says without being used */
 /* deadlines are of 500 ms and more: streams that ask for nothing are looked through so often */
 #define STREAMS_LOOK		(20 * MROCE_MSEC)
 
@@ -279,6 +282,7 @@ static void fill_control(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, s
 									  MROCE_T_CONTROL);
 	x->control.flags = MROCE_F_ACKREQ;
 	x->control.stamp = stamp_of(now);
+	x->ect = p->ecn != MROCE_ECN_OFF;
 }
 
 static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
@@ -304,45 +308,82 @@ static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	return false;
 }
 
-/*
- * A path that may carry data: in turn, with room in its window; @any:
- * control, which no window holds back.
- */
-static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any)
+/* What speaks against a path; what was learned long ago does not. */
+static u32 burden(const struct mroce_txpath *p, u64 now)
 {
-	struct mroce_txpath *best, *p;
-	bool active = false;
-	u32 i;
+	return now - p->last_sent > (u64)p->burden << BURDEN_LIFE ? 0 : p->burden;
+}
 
-	for (i = 0; i < tx->npaths; i++) {
-		p = &tx->path[(tx->turn + i) % tx->npaths];
+static bool lighter(const struct mroce_txpath *a, const struct mroce_txpath *b, u64 now)
+{
+	u32 x = burden(a, now);
+
+	return x + x / 4 + BURDEN_NOISE < burden(b, now);
+}
+
+/* No path is ACTIVE: the best stays usable (rule 14). */
+static struct mroce_txpath *last_resort(struct mroce_tx *tx, bool any, u32 *room)
+{
+	struct mroce_txpath *best = mroce_path_best(tx);
+
+	*room = tx->max_payload + MROCE_OVERHEAD;
+	if (!best ||
+	    (!any && best->inflight + *room > max(best->cwnd, 2 * *room)))
+		return NULL;
+	return mroce_path_reserve(tx, best) ? best : NULL;
+}
+
+/*
+ * A path that may carry data, with *@room bytes of window: the lightest of the next few in turn
+ * that have room. @any: for control, which no window holds back.
+ */
+static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, u32 *room)
+{
+	u32 ready[MROCE_MAX_PLANES], r, i, at = tx->turn, found = 0, full = 0, planes = 0;
+	struct mroce_txpath *best = NULL, *p;
+	bool active = false;
+
+	for (i = 0; i < tx->nplanes; i++)
+		ready[i] = any ? U32_MAX : mroce_plane_ready(tx, &tx->plane[i], now);
+	for (i = 0; i < tx->npaths && found < PATH_CHOICES; i++, at++) {
+		if (at >= tx->npaths)
+			at = 0;
+		p = &tx->path[at];
 		if (p->state != MROCE_PATH_ACTIVE)
 			continue;
 		active = true;
-		if (!any && !mroce_path_room(tx, p)) {
-			p->limited = true;
+		if (!ready[p->plane])
+			continue;
+		r = any ? U32_MAX : mroce_path_room(tx, p);
+		if (!r) {
+			full |= BIT(p->plane);
 			continue;
 		}
-		if (mroce_path_reserve(tx, p))
-			return p;
+		if (!mroce_path_reserve(tx, p))
+			continue;
+		planes |= BIT(p->plane);
+		found++;
+		if (best && !lighter(p, best, now))
+			continue;
+		best = p;
+		*room = min(r, ready[p->plane]);
 	}
-	if (active)
-		return NULL;
-	/* none is well: the best stays usable (rule 14) */
-	best = mroce_path_best(tx);
-	if (!best || (!any && !mroce_path_room(tx, best)))
-		return NULL;
-	return mroce_path_reserve(tx, best) ? best : NULL;
+	/* a plane of which no path has room is full: windows hold it back, not the share */
+	for (full &= ~planes; full; full &= full - 1) {
+		tx->plane[__ffs(full)].full_at = now;
+		tx->plane[__ffs(full)].held_back = true;
+	}
+	return best || active ? best : last_resort(tx, any, room);
 }
 
 static bool pick_control(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
 	struct mroce_txpath *p;
-	u32 i, n;
+	u32 i, n, room;
 
 	if (!tx->nctl)
 		return false;
-	p = choose_path(tx, true);
+	p = choose_path(tx, true, now, &room);
 	if (!p)
 		return false;
 	for (i = 0; i < MROCE_MAX_CTL; i++) {
@@ -376,10 +417,13 @@ static bool runs_dry(const struct mroce_tx *tx, const struct mroce_txs *txs)
 static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
 	struct mroce_txpath *p, *resend;
+	struct mroce_tx_plane *pl;
 	struct mroce_txs *txs;
-	u32 i, room;
+	u32 i, room, r;
 
-	p = choose_path(tx, false);
+	if (list_empty(&tx->ready[0]) && list_empty(&tx->ready[1]))
+		return false;
+	p = choose_path(tx, false, now, &room);
 	if (!p)
 		return false;
 	for (i = 0; i < 2; i++) {
@@ -390,12 +434,16 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 			 * the room, and its FIFO tells of a second loss
 			 */
 			resend = &tx->path[tx->resend_path];
-			if (txs->nlost && resend->state == MROCE_PATH_ACTIVE &&
-			    mroce_path_room(tx, resend) && mroce_path_reserve(tx, resend))
-				p = resend;
+			if (txs->nlost && resend != p && resend->plane == p->plane &&
+			    resend->state == MROCE_PATH_ACTIVE) {
+				r = mroce_path_room(tx, resend);
+				if (r && mroce_path_reserve(tx, resend)) {
+					p = resend;
+					room = min(room, r);
+				}
+			}
 			tx->passes = p->size;
-			room = min(p->cwnd - min(p->inflight, p->cwnd),
-				   tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
+			room = min(room, tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
 			if (mroce_txs_next(txs, room, now, x))
 				goto found;
 			list_del_init(&txs->ready);
@@ -422,12 +470,18 @@ found:
 		if (x->resend)
 			tx->stats.resent += x->count;
 	}
+	pl = &tx->plane[p->plane];
 	mroce_path_record(tx, p, x, now);
+	mroce_plane_spend(pl, x->bytes + x->count * MROCE_OVERHEAD, now);
+	x->ect = p->ecn != MROCE_ECN_OFF;
 	if (x->kind == MROCE_XMIT_DATA) {
-		if (!mroce_path_room(tx, p)) {
-			p->limited = true;
+		if (pl->held_back)
+			x->data.flags |= MROCE_F_HELD_BACK;
+		/* nothing more goes before an ACK */
+		if (pl->inflight + tx->max_payload + MROCE_OVERHEAD > pl->window) {
+			pl->full_at = now;
 			x->data.flags |= MROCE_F_ACKREQ;
-		} else if (runs_dry(tx, txs)) {
+		} else if (runs_dry(tx, txs) || (pl->idle && !pl->left)) {
 			x->data.flags |= MROCE_F_ACKREQ;
 		}
 	}

@@ -171,6 +171,18 @@ struct mroce_sent {
 	u16 control;		/* MROCE_XMIT_CONTROL: index of the entry */
 };
 
+/*
+ * What ECN is worth on a path: not known yet; some packets come unmarked, so a mark says something;
+ * all are marked, so it says nothing; ECT packets do not arrive and are not sent.
+ */
+enum mroce_ecn { MROCE_ECN_TESTING, MROCE_ECN_GOOD, MROCE_ECN_IGNORED, MROCE_ECN_OFF };
+
+/* of @packets, @lost in @events stretches; @heavy: the judgement before */
+struct mroce_txloss {
+	u32 packets, lost, events;
+	bool heavy;
+};
+
 /**
  * struct mroce_txpath - a path as its sender knows it
  * @plane: that it belongs to, index in struct mroce_tx's list; a change starts a new epoch
@@ -180,7 +192,7 @@ struct mroce_sent {
  * @next: number of the next packet
  * @high: highest number reported
  * @inflight: bytes of open packets, with MROCE_OVERHEAD each
- * @cwnd: window, bytes; @ssthresh start-up ends there
+ * @cwnd: window, bytes; start-up ends at @ssthresh; @paced: of the window, bytes a second
  * @srtt, @rttvar, @base: ns; 0: no sample yet
  * @threshold: packets that may overtake before a gap is a loss
  * @sent: ring of transmissions, [@head, @tail)
@@ -191,12 +203,19 @@ struct mroce_sent {
  * @epoch_heard: the last in which anything was answered
  * @big_lost: large packets lost since one of full size arrived; @big_at: when one last did
  * @strikes: full-size probes missing from ACKs, in a row, since @size_at; or the next try of one
+ * @packets, @ce, @bytes: counts of the last ACK
+ * @round_end: number whose report ends the round trip that began at @round_at with @round_cwnd
+ * @round_bytes, @round_packets, @round_ce: delivered in it (headers included), and of these marked
+ * @round_cut: bytes of window that it has cost already
+ * @loss: since heavy loss was judged last
+ * @burden: queueing and marks, as ns: what speaks against sending here
+ * @ecn: enum mroce_ecn; @marks_age: ns of load since the last mark, if @marks_seen
+ * @trips: round trips of this epoch, saturating
  */
 struct mroce_txpath {
 	u8 index, epoch, plane;
 	u8 state;		/* enum mroce_path_state; set by set_state() in tx_fail.c only */
 	u8 timeouts, probes;
-	bool limited;		/* the window was full since the last ACK */
 	bool down, sizing;
 	u16 size;
 	u32 next, high;
@@ -215,25 +234,48 @@ struct mroce_txpath {
 	u8 rounds, epoch_heard;
 	u8 big_lost, strikes;
 	u64 big_at, size_at;
-	/* counts of the last ACK */
 	u32 packets, ce;
-	u64 bytes;
-	/* the present round trip */
-	u32 round_end, round_lost, round_packets, round_cut;
-	u64 round_bytes;
-	bool ecn_seen;
+	u64 bytes, paced;
+	u32 round_end, round_cwnd, round_cut;
+	u32 round_packets, round_ce, burden;
+	u64 round_bytes, round_at, marks_age;
+	struct mroce_txloss loss;
+	u16 trips;
+	u8 ecn;
+	bool marks_seen;
 };
 
 /**
  * struct mroce_tx_plane - what the paths of one plane share
- * @window, @inflight: sums over its ACTIVE paths, bytes
+ * @window, @inflight, @paced, @npaths: sums over its ACTIVE paths
+ * @grown_at: when a window below a packet grew
+ * @full_at: when its windows were full last; @held_back: they, not the share, held back what was
+ *   sent last
+ * @npb: ns that a byte takes at its rate, << 20; @by_share: the share is that rate
+ * @quantum: bytes of one transmission, at most; it may be @slack ns early, @ahead with it
+ * @leaves_at: when all that was sent has left at that rate
+ * @share: KiB/s, as the last ACK had it, or less (rule 53); 0: no limit. Good until @share_until,
+ *   @life after an ACK at least
+ * @allowance: bytes that may go from idle; @left of it, if @idle
+ * @heard: an ACK has come, the last at @heard_at; the share was halved @halved_at
+ * @active: senders that share the plane at the receiver
  */
 struct mroce_tx_plane {
 	u32 window, inflight;
+	u64 paced, full_at, grown_at;
+	u64 npb, quantum, slack, ahead, leaves_at;
+	u32 share, allowance, left;
+	u64 share_until, life, heard_at, halved_at;
+	u16 active;
+	u8 npaths;
+	bool by_share, held_back, idle, heard;
 };
 
 /* bytes of headers that a packet costs beside its payload, for windows */
 #define MROCE_OVERHEAD	120
+
+/* what is too little in flight to count, where a window is one packet: probes, control */
+#define MROCE_SMALL_CHANGE	512
 
 /* control messages that wait to be sent, or to be acknowledged */
 struct mroce_ctl {
@@ -266,7 +308,8 @@ struct mroce_tx_stats {
  * @done: streams for the caller to look at (mroce_tx_done())
  * @active: streams with anything unfinished, for the timer
  * @last_ack: latest of the paths'
- * @streams_at: when a stream of @active wants the timer; @streams_seen: when they were looked through
+ * @streams_at: when a stream of @active wants the timer; @streams_seen: when they were looked
+ *   through
  * @timer: when mroce_tx_timer() wants to be called; MROCE_NEVER
  */
 struct mroce_tx {
@@ -348,10 +391,11 @@ enum mroce_xmit_kind {
  * @txs, @msg: stream and message (DATA); pinned until mroce_tx_sent()
  * @data: header of the first packet; @data.offset is the offset of the payload in the message
  * @resend: these numbers were sent before
+ * @ect: as ECN-capable (numbered packets)
  */
 struct mroce_xmit {
 	u8 kind, path, plane;
-	bool resend, fragment;
+	bool resend, fragment, ect;
 	u16 passes;
 	u32 count, bytes;
 	struct mroce_txs *txs;
@@ -476,9 +520,21 @@ struct mroce_txpath *mroce_path_best(struct mroce_tx *tx);
 u16 mroce_path_probe(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 u8 mroce_path_other(const struct mroce_tx *tx, const struct mroce_txpath *p);
 
-static inline bool mroce_path_room(const struct mroce_tx *tx, const struct mroce_txpath *p)
+/*
+ * Bytes that may be sent on an ACTIVE path as far as windows go; 0: none. The plane's window is
+ * kept; the path's is by how often it is used: a path with less in flight than its window takes a
+ * train even if that is more. A window below a packet lets one packet go at a time.
+ */
+static inline u32 mroce_path_room(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {
-	return p->inflight + tx->max_payload + MROCE_OVERHEAD <= p->cwnd;
+	const struct mroce_tx_plane *pl = &tx->plane[p->plane];
+	u32 cost = tx->max_payload + MROCE_OVERHEAD, least = cost + MROCE_SMALL_CHANGE;
+
+	if (p->inflight + cost > max(p->cwnd, least))
+		return 0;
+	if (pl->inflight + cost <= pl->window)
+		return pl->window - pl->inflight;
+	return pl->inflight + cost <= least ? cost : 0;
 }
 
 /* More, or less (negative), is in flight on the path. */
@@ -491,11 +547,20 @@ static inline void mroce_path_fly(struct mroce_tx *tx, struct mroce_txpath *p, s
 
 void mroce_plane_join(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_plane_leave(struct mroce_tx *tx, struct mroce_txpath *p);
+void mroce_plane_rate(struct mroce_tx *tx, struct mroce_tx_plane *pl);
+u32 mroce_plane_ready(struct mroce_tx *tx, struct mroce_tx_plane *pl, u64 now);
+void mroce_plane_spend(struct mroce_tx_plane *pl, u32 bytes, u64 now);
+void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,
+		     u64 now);
+void mroce_plane_timeout(struct mroce_tx *tx, struct mroce_txpath *p, u64 since, u64 pto, u64 now);
 /* Sets the window. */
 void mroce_cc_window(struct mroce_tx *tx, struct mroce_txpath *p, u32 bytes);
 void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p);
+void mroce_cc_epoch(struct mroce_txpath *p);
+bool mroce_cc_by_marks(const struct mroce_txpath *p);
+void mroce_cc_granted(struct mroce_tx *tx, struct mroce_txpath *p, u64 rate);
 void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,
-		  u32 acked_bytes, u32 lost, u64 now);
+		  u32 acked_bytes, const struct mroce_txloss *lost, u64 now);
 void mroce_cc_timeout(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_cc_local_drop(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_txs_kick(struct mroce_txs *txs);

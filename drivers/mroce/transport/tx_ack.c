@@ -140,7 +140,8 @@ static void note_loss(struct mroce_tx *tx, s32 arrived, u32 lost)
 
 enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack, u64 now)
 {
-	u32 i, n, acked_bytes = 0, lost = 0, before;
+	struct mroce_txloss lost = { 0 };
+	u32 i, n, acked_bytes = 0, before;
 	struct mroce_txpath *p;
 	bool fresh, progress = false;
 
@@ -183,18 +184,20 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 			/* a second loss of the same data leaves the path (rule 14) */
 			tx->resend_path = s->resend ? mroce_path_other(tx, p) : p->index;
 			n = losses(s, v.lost);
-			lost += n;
-			if (n)
+			if (n) {
+				lost.lost += n;
+				lost.events += hweight64(v.lost & ~(v.lost << 1));
 				mroce_path_big(tx, p, s, false, now);
+			}
 			mroce_path_close(tx, p, s, v.lost, false, now);
 			progress = true;
 		}
 		if (s->open && p->threshold && p->srtt)
 			mroce_tx_want(tx, now + p->srtt / 4);
 	}
-	tx->stats.lost += lost;
+	tx->stats.lost += lost.lost;
 	mroce_path_trim(p);
-	note_loss(tx, ack->packets - p->packets, lost);
+	note_loss(tx, ack->packets - p->packets, lost.lost);
 
 	if (fresh) {
 		u32 rtt = (u32)(now >> MROCE_STAMP_SHIFT) - ack->echo - ack->delay;
@@ -206,7 +209,8 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 	if (fresh || progress)
 		tx->last_ack = now;
 	mroce_path_answered(tx, p, fresh || progress, now);
-	mroce_cc_ack(tx, p, ack, acked_bytes, lost, now);
+	mroce_plane_ack(tx, p, ack, now);
+	mroce_cc_ack(tx, p, ack, acked_bytes, &lost, now);
 	adapt_threshold(tx, p, ack, now);
 	records(tx, p, ack, false, now);
 	mroce_path_arm(tx, p);

@@ -206,6 +206,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		return;
 	}
 	tx->stats.probe_timeouts++;
+	mroce_plane_timeout(tx, p, p->sent[p->head & p->mask].at, mroce_path_pto(p) / 2, now);
 	p->timeouts = min(p->timeouts + 1, 100);
 	if (has_failed(tx, p, now)) {
 		fail(tx, p, now);

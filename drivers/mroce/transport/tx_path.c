@@ -17,10 +17,10 @@ void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
 	p->state = MROCE_PATH_ACTIVE;
 	/* an epoch starts at 1, so that a loss of its first packets shows as a gap */
 	p->next = 1;
-	p->round_end = 1;
 	p->probe_at = MROCE_NEVER;
 	p->quiet_since = MROCE_NEVER;
 	mroce_plane_join(tx, p);
+	mroce_cc_epoch(p);
 	mroce_cc_init(tx, p);
 }
 
@@ -202,9 +202,7 @@ void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->epoch++;
 	p->next = 1;
 	p->high = 0;
-	p->packets = 0;
-	p->ce = 0;
-	p->bytes = 0;
+	mroce_cc_epoch(p);
 	p->timeouts = 0;
 	p->unanswered = 0;
 	p->quiet_since = MROCE_NEVER;
@@ -218,6 +216,5 @@ void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->strikes = 0;
 	p->sizing = false;
 	p->size = tx->agreed;
-	p->round_end = 1;
 	mroce_cc_init(tx, p);
 }

@@ -1,25 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The planes of a sending half: which path belongs to which, and what the paths of one plane
- * share. Pure; the half's lock is the caller's.
+ * The planes of a sending half: which path belongs to which, what the paths of one plane share,
+ * the receiver's share as the cap of its rate, and pacing. Pure; the half's lock is the caller's.
+ *
+ * Pacing keeps the time at which all that was sent has left at the plane's rate. What is sent may
+ * be ahead of that by min(1 ms, two trains): this is what may wait below us (rule 19). A timer
+ * is needed only when it is farther ahead.
  */
 #include "tx.h"
+
+#define AHEAD		(1 * MROCE_MSEC)
+#define AHEAD_TRAINS	2
+#define NPB_SHIFT	20	/* of ns per byte */
+#define NSEC		1000000000ULL
+#define IDLE_MAX	65536U	/* bytes from idle, where the receiver has not said it */
+#define SLOWEST		10	/* packets a second, whatever the windows say */
+#define SHARE_LEAST	(250 * MROCE_USEC)
+#define SHARE_PACKETS	3
 
 /* An ACTIVE path, and only such a one, counts in its plane. */
 void mroce_plane_join(struct mroce_tx *tx, struct mroce_txpath *p)
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 
+	pl->npaths++;
 	pl->window += p->cwnd;
 	pl->inflight += p->inflight;
+	pl->paced += p->paced;
+	mroce_plane_rate(tx, pl);
 }
 
 void mroce_plane_leave(struct mroce_tx *tx, struct mroce_txpath *p)
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 
+	pl->npaths--;
 	pl->window -= p->cwnd;
 	pl->inflight -= p->inflight;
+	pl->paced -= p->paced;
+	mroce_plane_rate(tx, pl);
 }
 
 void mroce_tx_planes(struct mroce_tx *tx, u8 nplanes)
@@ -37,4 +56,119 @@ void mroce_tx_planes(struct mroce_tx *tx, u8 nplanes)
 			mroce_plane_join(tx, p);
 	}
 	tx->nplanes = nplanes;
+}
+
+static u32 packet_cost(const struct mroce_tx *tx)
+{
+	return tx->max_payload + MROCE_OVERHEAD;
+}
+
+/*
+ * Sets the plane's rate anew: the share, or what its windows give, whichever is lower. Twice that
+ * of the windows, for they may double in a round trip; but a window below a packet is a rate and
+ * nothing else.
+ */
+void mroce_plane_rate(struct mroce_tx *tx, struct mroce_tx_plane *pl)
+{
+	u32 cost = packet_cost(tx), train = tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD;
+	u64 rate = pl->window < cost ? pl->paced : 2 * pl->paced, quantum;
+
+	pl->by_share = pl->share && (u64)pl->share << 10 < rate;
+	if (pl->by_share)
+		rate = (u64)pl->share << 10;
+	rate = max_t(u64, rate, (u64)cost * SLOWEST);
+	pl->npb = pl->npaths ? div64_u64(NSEC << NPB_SHIFT, rate) : 0;
+	pl->quantum = clamp_t(u64, div_u64(rate, NSEC / AHEAD), cost, max(train, cost));
+	pl->ahead = min_t(u64, ((u64)AHEAD_TRAINS * train * pl->npb) >> NPB_SHIFT, AHEAD);
+	quantum = (pl->quantum * pl->npb) >> NPB_SHIFT;
+	pl->ahead = max(pl->ahead, quantum);
+	pl->slack = pl->ahead - quantum;
+}
+
+/*
+ * The share has expired, or nothing was heard yet: only the idle allowance may go before the next
+ * ACK (rule 21).
+ */
+static bool is_idle(struct mroce_tx_plane *pl, u64 now)
+{
+	if (pl->heard && (!pl->share || now < pl->share_until))
+		return false;
+	if (!pl->idle) {
+		pl->idle = true;
+		pl->left = pl->allowance ?: IDLE_MAX;
+	}
+	return true;
+}
+
+/* How many bytes may leave by the plane now, its windows aside; 0: none, the timer is set. */
+u32 mroce_plane_ready(struct mroce_tx *tx, struct mroce_tx_plane *pl, u64 now)
+{
+	if (is_idle(pl, now)) {
+		/* with nothing in flight no ACK would come */
+		if (pl->left || !pl->inflight)
+			return max(pl->left, packet_cost(tx));
+		return 0;
+	}
+	/* what was sent at another rate counts no more than at this one it could */
+	pl->leaves_at = min(pl->leaves_at, now + pl->ahead);
+	if (pl->leaves_at > now + pl->slack) {
+		mroce_tx_want(tx, pl->leaves_at - pl->slack);
+		if (!pl->by_share)
+			pl->full_at = now;
+		pl->held_back = !pl->by_share;
+		return 0;
+	}
+	return pl->quantum;
+}
+
+void mroce_plane_spend(struct mroce_tx_plane *pl, u32 bytes, u64 now)
+{
+	pl->leaves_at = max(pl->leaves_at, now) + ((bytes * pl->npb) >> NPB_SHIFT);
+	pl->left -= min(pl->left, bytes);
+}
+
+/* An ACK brings the share of its plane; any answer makes it good again. */
+void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,
+		     u64 now)
+{
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+	bool first = !pl->heard || (!pl->share && ack->share);
+	u64 life;
+	u32 i;
+
+	pl->heard = true;
+	pl->heard_at = now;
+	pl->idle = false;
+	pl->allowance = ack->allowance;
+	pl->active = ack->active;
+	if (pl->share != ack->share) {
+		pl->share = ack->share;
+		mroce_plane_rate(tx, pl);
+		pl->life = !pl->share ? 0 :
+			   SHARE_PACKETS * div_u64((u64)packet_cost(tx) * (NSEC >> 10), pl->share);
+	}
+	if (!pl->share)
+		return;
+	life = max3(2ULL * p->srtt, (u64)SHARE_LEAST, pl->life);
+	pl->share_until = now + life;
+	if (!first)
+		return;
+	for (i = 0; i < tx->npaths; i++)
+		if (tx->path[i].plane == p->plane)
+			mroce_cc_granted(tx, &tx->path[i], (u64)pl->share << 10);
+}
+
+/*
+ * A probe timeout of a packet sent at @since, and no ACK on the plane meanwhile: half the share,
+ * once in @pto for all paths (rule 53).
+ */
+void mroce_plane_timeout(struct mroce_tx *tx, struct mroce_txpath *p, u64 since, u64 pto, u64 now)
+{
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+
+	if (pl->share < 2 || pl->heard_at > since || pl->halved_at + pto > now)
+		return;
+	pl->share /= 2;
+	pl->halved_at = now;
+	mroce_plane_rate(tx, pl);
 }
