@@ -595,6 +595,27 @@ static void what_the_deadline_counts(struct kunit *test)
 	KUNIT_EXPECT_LE(test, took, 1500 * MROCE_MSEC);
 }
 
+/* While packets of its response land a READ is answered, however long the response is. */
+static void a_long_read(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i;
+
+	tx_open(test, 0);
+	env->req[0].timeout = 700 * MROCE_MSEC;
+	tx_post(env, 0, MROCE_OP_READ, 1 << 20);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	acknowledge_all(env);
+	for (i = 0; i < 50; i++) {
+		env->now += 200 * MROCE_MSEC;
+		mroce_tx_timer(&env->tx, env->now);
+		KUNIT_ASSERT_FALSE(test, env->req[0].failed);
+		env->floor++;
+	}
+	KUNIT_EXPECT_LE(test, run_until_failure(test, 10000 * MROCE_MSEC), 3000 * MROCE_MSEC);
+	KUNIT_EXPECT_TRUE(test, env->req[0].failed);
+}
+
 /* Nothing outstanding: nothing expires, however long it takes. */
 static void idle_stream(struct kunit *test)
 {
@@ -871,6 +892,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
 				     KUNIT_CASE(deadline_has_a_floor),
 				     KUNIT_CASE(deadline_0_is_none),
 				     KUNIT_CASE(what_the_deadline_counts),
+				     KUNIT_CASE(a_long_read),
 				     KUNIT_CASE(idle_stream),
 				     KUNIT_CASE(ordered_writes),
 				     KUNIT_CASE(ordered_on_every_packet),

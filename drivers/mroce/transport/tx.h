@@ -108,6 +108,7 @@ struct mroce_msg {
  * @out: data packets of it in flight over all paths
  * @busy: transmissions being built
  * @floor: points at the lowest response number not yet placed here (requests), NULL in responses
+ * @floor_seen: what it said when the deadline was last looked at
  * @deficit: bytes that it may send in this turn (deficit round robin)
  * @open: what its OPEN says
  * @backlog: bytes posted and never sent
@@ -147,6 +148,7 @@ struct mroce_txs {
 	u32 out;
 	u32 busy;
 	const u32 *floor;
+	u32 floor_seen;
 	s32 deficit;
 
 	struct mroce_open open;

@@ -846,6 +846,11 @@ u64 mroce_txs_timer(struct mroce_txs *txs, u64 slowest, u64 now)
 		txs->progress_at = txs->paused ? now : txs->progress_at;
 		return next;
 	}
+	if (txs->floor && txs->floor_seen != READ_ONCE(*txs->floor)) {
+		/* packets of responses land: a long READ takes its time */
+		txs->floor_seen = READ_ONCE(*txs->floor);
+		txs->progress_at = now;
+	}
 	deadline = txs->progress_at + patience(txs, slowest);
 	if (!unanswered(txs, now)) {
 		/* waiting for its turn, a window or credit: no deadline runs, look again later */
