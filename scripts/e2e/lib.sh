@@ -16,7 +16,9 @@
 #   check NAME COMMAND... a test: ok if COMMAND succeeds; refuse: if it fails, in its own words and not by a signal or time-out
 #   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host $client; both must succeed
 #   counter HOST NAME     of the device on HOST
-#   clean                 a test: the kernel log has nothing to complain of since the last call
+#   empty DEVICE...       succeeds once no program's object is left on the devices
+#   clean NAME            a test: the kernel log has nothing to complain of since the last call
+#   unleaked NAME         a test, in kernels with kmemleak: nothing that the module allocated is unreachable
 
 TYPE=${MROCE_TYPE:-mroce}
 LIMIT=${LIMIT:-120} # seconds for one command
@@ -157,6 +159,10 @@ links() {
 		[[ " $hosts " != *" $h "* ]] || on $h rdma link add ${h}0 type "$TYPE" netdev v$h || return
 	done
 	settle
+	for h in a b; do
+		[ ! -e /sys/class/infiniband/${h}0 ] ||
+			rdma resource show ${h}0 | sed 's/^[^:]*: //' >"$TMPDIR/resources.${h}0"
+	done
 }
 unlinks() {
 	local d
@@ -236,4 +242,32 @@ clean() {
 	dmesg -C
 }
 
-export -f spelled enter on addr gid gid_index counter impair
+# The core and the GSI have objects of their own: links takes the count
+empty() {
+	local i device now
+	for device; do
+		for i in $(seq 50); do
+			now=$(rdma resource show "$device")
+			[ "${now#*: }" != "$(<"$TMPDIR/resources.$device")" ] || continue 2
+			sleep 0.1
+		done
+		echo "left: $now; at first: $(<"$TMPDIR/resources.$device")"
+		rdma resource show qp && rdma resource show cq && rdma resource show mr && rdma resource show cm_id
+		return 1
+	done
+}
+
+# An object counts as unreachable when two scans find no pointer to it, and is reported when it is older than five
+# seconds. Others than ours are not our concern: user-mode kernels have some from booting.
+kmemleak=/sys/kernel/debug/kmemleak
+unleaked() {
+	[ -w $kmemleak ] || return 0
+	sleep 5.5
+	echo scan >$kmemleak && echo scan >$kmemleak
+	awk '/^unreferenced/ { show(); text = "" } { text = text $0 "\n" } END { show() }
+		function show() { if (text ~ /mroce|ib_core|ib_uverbs/) printf "%s", text }' $kmemleak >"$log"
+	[ ! -s "$log" ] && ok "$1: no memory is leaked" || TAIL=60 not_ok "$1: no memory is leaked"
+	echo clear >$kmemleak
+}
+
+export -f empty spelled enter on addr gid gid_index counter impair
