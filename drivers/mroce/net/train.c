@@ -154,8 +154,9 @@ static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
 	iph->ttl = ip4_dst_hoplimit(skb_dst(skb));
 	iph->saddr = flow->saddr.s6_addr32[3];
 	iph->daddr = flow->daddr.s6_addr32[3];
-	/* one for each packet that this becomes */
-	__ip_select_ident(net, iph, skb_shinfo(skb)->gso_segs ?: 1);
+	/* one for each packet that this becomes; an atomic datagram needs none (RFC 6864) */
+	if (frag)
+		__ip_select_ident(net, iph, skb_shinfo(skb)->gso_segs ?: 1);
 	return ip_local_out(net, sk, skb);
 }
 

@@ -176,6 +176,11 @@ static bool enter_numbers(struct mroce_rxpath *p, const struct mroce_rxop *op)
 		p->high = last;
 	}
 	p->any = true;
+	/* the whole of what is newest, as nearly always */
+	if (last == p->high && op->bits == GENMASK_ULL(op->count - 1, 0)) {
+		p->bits[0] |= op->bits;
+		return hole;
+	}
 	for (i = 0; i < op->count; i++) {
 		u32 below = p->high - (first + i);
 
@@ -353,19 +358,16 @@ int mroce_rx_ack(struct mroce_rx *rx, u64 now, struct mroce_ack *ack)
 
 void mroce_rx_timer(struct mroce_rx *rx, u64 now)
 {
+	u64 first = MROCE_NEVER;
 	u32 i;
 
+	for (i = 0; i < rx->npaths; i++)
+		first = min(first, rx->path[i].ack_at);
+	rx->timer = first;
+	if (first > now)
+		return;
 	rx->timer = MROCE_NEVER;
-	for (i = 0; i < rx->npaths; i++) {
-		struct mroce_rxpath *p = &rx->path[i];
-
-		if (p->ack_at <= now) {
-			p->ack_at = MROCE_NEVER;
-			make_due(rx, p);
-		} else {
-			rx->timer = min(rx->timer, p->ack_at);
-		}
-	}
+	all_due(rx);
 }
 
 void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 spn,

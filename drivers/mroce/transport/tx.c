@@ -407,11 +407,29 @@ static bool pick_control(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	return true;
 }
 
-/* Is there anything behind this transmission, or shall its last packet ask for an ACK? */
 static bool runs_dry(const struct mroce_tx *tx, const struct mroce_txs *txs)
 {
 	return list_is_singular(&tx->ready[!txs->response]) &&
 	       list_empty(&tx->ready[txs->response]) && !mroce_txs_more(txs);
+}
+
+/*
+ * Shall the last packet of this transmission ask for an ACK? If nothing can be sent before one
+ * comes, or if nothing follows and somebody waits for it (rule 15). A requester waits for the
+ * response and not for the ACK of its request, and nobody waits for that of a response. What is
+ * not asked for comes after the receiver's delay, many in one datagram.
+ */
+static bool wants_ack(const struct mroce_tx *tx, struct mroce_tx_plane *pl,
+		      const struct mroce_xmit *x, u64 now)
+{
+	if (pl->inflight + tx->max_payload + MROCE_OVERHEAD > pl->window) {
+		pl->full_at = now;
+		return true;
+	}
+	if (pl->idle && !pl->left)
+		return true;
+	return !x->txs->response && !(x->msg->note & MROCE_MSG_LAZY) &&
+	       !mroce_opinfo[x->msg->opcode].answered && runs_dry(tx, x->txs);
 }
 
 static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
@@ -477,13 +495,8 @@ found:
 	if (x->kind == MROCE_XMIT_DATA) {
 		if (pl->held_back)
 			x->data.flags |= MROCE_F_HELD_BACK;
-		/* nothing more goes before an ACK */
-		if (pl->inflight + tx->max_payload + MROCE_OVERHEAD > pl->window) {
-			pl->full_at = now;
+		if (wants_ack(tx, pl, x, now))
 			x->data.flags |= MROCE_F_ACKREQ;
-		} else if (runs_dry(tx, txs) || (pl->idle && !pl->left)) {
-			x->data.flags |= MROCE_F_ACKREQ;
-		}
 	}
 	txs->deficit -= x->bytes + x->count * MROCE_OVERHEAD;
 	if (txs->deficit <= 0) {

@@ -26,7 +26,7 @@
 #define MROCE_MSEC		1000000ULL
 
 #define MROCE_PTO_FLOOR		(1 * MROCE_MSEC)	/* probe timeout, least */
-#define MROCE_ACK_DELAY		(100 * MROCE_USEC)	/* longest that an ACK is kept back */
+#define MROCE_ACK_DELAY		(200 * MROCE_USEC)	/* longest that an ACK is kept back */
 #define MROCE_PROBE_CAP		(500 * MROCE_MSEC)	/* longest probe timeout (rule 14) */
 #define MROCE_DEADLINE_FLOOR	(500 * MROCE_MSEC)	/* a stream's shortest deadline (rule 24) */
 #define MROCE_PAYLOAD_LEAST	1024			/* bytes; no path makes packets smaller */
@@ -50,6 +50,7 @@ struct mroce_txs;
 #define MROCE_MSG_RESPONDED	0x02	/* the response has arrived whole */
 #define MROCE_MSG_STARTED	0x04	/* a packet of it was sent */
 #define MROCE_MSG_COUNTED	0x08	/* counted in reads_out */
+#define MROCE_MSG_LAZY		0x10	/* nobody waits for its ACK: none is asked for */
 
 /**
  * struct mroce_msg - a message to send, from post to completion
@@ -466,6 +467,7 @@ struct mroce_post {
 	u8 opcode;
 	u8 flags;		/* MROCE_F_SOLICITED */
 	bool fence;
+	bool lazy;		/* its poster has something else to do than to wait for it */
 };
 
 /* Appends a message; returns it. NULL: the ring is full. */

@@ -247,7 +247,7 @@ struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post 
 		.wr = post->wr,
 		.opcode = post->opcode,
 		.flags = post->flags,
-		.note = post->fence ? MROCE_MSG_FENCE : 0,
+		.note = (post->fence ? MROCE_MSG_FENCE : 0) | (post->lazy ? MROCE_MSG_LAZY : 0),
 	};
 	if (mroce_opinfo[m->opcode].receive)
 		m->rsn = txs->rsn++;

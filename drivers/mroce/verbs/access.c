@@ -225,9 +225,62 @@ void mroce_mr_read(struct mroce_mr *mr, u64 addr, void *dst, unsigned int len)
 
 /* ---- into a packet ---- */
 
+/*
+ * The pages of registered user memory are pinned and counted, so they may become fragments as
+ * they are: the way of nearly every byte, so without a call a page.
+ */
+static int user_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_buff *skb,
+		       unsigned int *done)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+	size_t step = (size_t)1 << mr->shift;
+	u64 off = addr - mr->iova + mr->offset;
+	void **base = mr->base + (off >> mr->shift);
+	unsigned int nr = info->nr_frags, added = 0;
+	skb_frag_t *frag = nr ? &info->frags[nr - 1] : NULL;
+	void *end = NULL;	/* of @frag, as long as it is ours and its reference holds on */
+	size_t in = off & (step - 1);
+
+	while (added < len) {
+		void *p = *base + in;
+		struct page *page = virt_to_page(p);
+		struct folio *folio = page_folio(page);
+		unsigned int left = folio_size(folio) - offset_in_folio(folio, p);
+		unsigned int n = min_t(size_t, len - added, step - in);
+
+		n = min(n, left);
+		if (p == end) {
+			skb_frag_size_add(frag, n);
+		} else {
+			if (nr == MAX_SKB_FRAGS)
+				break;
+			folio_get(folio);
+			skb_fill_page_desc_noacc(skb, nr, page, offset_in_page(p), n);
+			frag = &info->frags[nr++];
+		}
+		/* a fragment has one reference, so it ends with what that one is to */
+		end = n < left ? p + n : NULL;
+		added += n;
+		in += n;
+		if (in == step) {
+			in = 0;
+			base++;
+		}
+	}
+	/* whoever needs stable bytes (a sum in software, a cipher) copies them first */
+	info->flags |= SKBFL_SHARED_FRAG;
+	skb->len += added;
+	skb->data_len += added;
+	skb->truesize += added;
+	*done += added;
+	return added == len ? 0 : -EMSGSIZE;
+}
+
 static int mr_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_buff *skb,
 		     unsigned int *done)
 {
+	if (mr->umem && len)
+		return user_to_skb(mr, addr, len, skb, done);
 	while (len) {
 		unsigned int n = len;
 		void *p = mr_at(mr, addr, &n);

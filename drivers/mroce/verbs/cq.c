@@ -98,6 +98,17 @@ unlock:
 	return err;
 }
 
+bool mroce_cq_awaited(struct mroce_cq *cq)
+{
+	unsigned long flags;
+	bool awaited;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	awaited = cq->armed || cq->producer == READ_ONCE(cq->ring.head->consumer);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return awaited;
+}
+
 /* ---- polling, for kernel users ---- */
 
 /* False: its queue pair is gone, and with it whoever could want it. */

@@ -49,7 +49,8 @@ static void run_local(struct mroce_qp *qp, struct mroce_send *s)
 	}
 }
 
-static void post(struct mroce_qp *qp, struct mroce_send *s, u32 index, u64 now)
+/* @awaited: somebody waits for a completion, and so for the answer to what makes one. */
+static void post(struct mroce_qp *qp, struct mroce_send *s, u32 index, bool awaited, u64 now)
 {
 	const struct mroce_post p = {
 		.addr = s->remote_addr,
@@ -60,6 +61,7 @@ static void post(struct mroce_qp *qp, struct mroce_send *s, u32 index, u64 now)
 		.opcode = s->opcode,
 		.flags = s->flags & MROCE_WQE_SOLICITED ? MROCE_F_SOLICITED : 0,
 		.fence = s->flags & MROCE_WQE_FENCE,
+		.lazy = !awaited || !(s->flags & MROCE_WQE_SIGNALED),
 	};
 	struct mroce_msg *m;
 
@@ -78,7 +80,7 @@ unsigned int mroce_sq_fetch(struct mroce_qp *qp, unsigned int budget)
 {
 	struct mroce_sq *sq = &qp->sq;
 	u32 posted, first, i;
-	bool wire = false;
+	bool wire = false, awaited;
 	u64 now;
 
 	lockdep_assert_held(&qp->lock);
@@ -111,11 +113,12 @@ unsigned int mroce_sq_fetch(struct mroce_qp *qp, unsigned int budget)
 		}
 	}
 	if (wire) {
+		awaited = mroce_cq_awaited(qp->scq);
 		now = ktime_get_ns();
 		spin_lock(&qp->txh->lock);
 		for (i = first; i != sq->fetched; i++)
 			if (mroce_sq_send(sq, i)->wire)
-				post(qp, mroce_sq_send(sq, i), i, now);
+				post(qp, mroce_sq_send(sq, i), i, awaited, now);
 		spin_unlock(&qp->txh->lock);
 	}
 	return sq->fetched - first;

@@ -195,6 +195,12 @@ static inline struct mroce_cq *to_mcq(struct ib_cq *ib)
  */
 int mroce_cq_add(struct mroce_cq *cq, const struct mroce_cqe *cqe, bool solicited);
 
+/*
+ * Does its owner wait for the next completion: has it taken all that are there, or asked to be
+ * woken? A hint, out of date at once. Any context.
+ */
+bool mroce_cq_awaited(struct mroce_cq *cq);
+
 /* ---- receive queues (verbs/rq.c): of a queue pair, and inside an SRQ ---- */
 
 /* a receive request, read once from its ring and kept in the module until its completion */
