@@ -116,6 +116,11 @@ typedef int mroce_cqe_count;
 #define mroce_umem_get		ib_umem_get
 #endif
 
+#ifndef SKB_HEAD_ALIGN		/* 6.3, and what took it over */
+#define SKB_HEAD_ALIGN(size) \
+	(SKB_DATA_ALIGN(size) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
+#endif
+
 #ifndef MROCE_HAVE_MARK_NAME
 #define ib_mark_name_assigned_by_user(ib)	do { } while (0)
 #endif

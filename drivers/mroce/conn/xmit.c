@@ -85,6 +85,8 @@ void mroce_rxhalf_count(struct mroce_rxhalf *h)
 	count_growth(h->dev, MROCE_CNT_RX_HELD, &t->held, s->held);
 	count_growth(h->dev, MROCE_REASON_RX_DUPLICATE, &t->duplicates, s->duplicates);
 	count_growth(h->dev, MROCE_REASON_RX_CLAIMED, &t->claimed, s->claimed);
+	if (!growth(&t->nacks, s->nacks))
+		return;
 	for (i = 1; i < MROCE_N_MAX; i++)
 		count_growth(h->dev, reasons[i], &t->refused[i], s->refused[i]);
 }

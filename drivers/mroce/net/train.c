@@ -24,10 +24,19 @@
 
 struct sk_buff *mroce_packet_alloc(unsigned int len)
 {
-	struct sk_buff *skb = alloc_skb(HEADROOM + len, GFP_ATOMIC | __GFP_NOWARN);
+	unsigned int size = SKB_HEAD_ALIGN(HEADROOM + len);
+	/* from the processor's page of small buffers: half the price of a slab's */
+	void *head = netdev_alloc_frag(size);
+	struct sk_buff *skb;
 
-	if (skb)
-		skb_reserve(skb, HEADROOM);
+	if (!head)
+		return NULL;
+	skb = build_skb(head, size);
+	if (!skb) {
+		skb_free_frag(head);
+		return NULL;
+	}
+	skb_reserve(skb, HEADROOM);
 	return skb;
 }
 

@@ -376,6 +376,7 @@ void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroc
 	struct mroce_news *n, *free = NULL;
 	u32 i, stream = rxs->peer_id, index = spn - op->data.spn;
 
+	rx->stats.nacks++;
 	rx->stats.refused[reason]++;
 	for (i = 0; i < MROCE_MAX_NEWS; i++) {
 		n = &rx->nack[i];

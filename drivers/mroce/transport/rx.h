@@ -144,7 +144,8 @@ struct mroce_news {
 };
 
 struct mroce_rx_stats {
-	u64 packets, bytes, duplicates, claimed, held, ce, acks, refused[MROCE_N_MAX];
+	u64 packets, bytes, duplicates, claimed, held, ce, acks;
+	u64 nacks, refused[MROCE_N_MAX];	/* in all, and by reason */
 };
 
 /**
