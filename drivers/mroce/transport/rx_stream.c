@@ -79,6 +79,33 @@ static u32 slot(const struct mroce_rxs *rxs, u32 spn)
 	return spn & (rxs->window - 1);
 }
 
+/* ---- the bits of a transmission at once: up to 64 numbers from @spn on ---- */
+
+static u64 run_get(const struct mroce_rxs *rxs, const unsigned long *bits, u32 spn)
+{
+	u32 word = slot(rxs, spn) / 64, shift = spn % 64, last = rxs->window / 64 - 1;
+
+	return shift ? bits[word] >> shift | bits[(word + 1) & last] << (64 - shift) : bits[word];
+}
+
+static void run_set(const struct mroce_rxs *rxs, unsigned long *bits, u32 spn, u64 mask)
+{
+	u32 word = slot(rxs, spn) / 64, shift = spn % 64, last = rxs->window / 64 - 1;
+
+	bits[word] |= mask << shift;
+	if (shift)
+		bits[(word + 1) & last] |= mask >> (64 - shift);
+}
+
+static void run_clear(const struct mroce_rxs *rxs, unsigned long *bits, u32 spn, u64 mask)
+{
+	u32 word = slot(rxs, spn) / 64, shift = spn % 64, last = rxs->window / 64 - 1;
+
+	bits[word] &= ~(mask << shift);
+	if (shift)
+		bits[(word + 1) & last] &= ~(mask >> (64 - shift));
+}
+
 /* placed, and held too: the network owes us nothing */
 static bool arrived(const struct mroce_rxs *rxs, u32 spn)
 {
@@ -261,15 +288,20 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 {
 	const struct mroce_data *h = &op->data;
 	enum mroce_reason reason = MROCE_REASON_NONE;
+	u64 all = GENMASK_ULL(op->count - 1, 0), fresh = 0;
 	struct mroce_desc *d, e;
-	u64 fresh = 0;
-	u32 i;
+	u32 i, ahead;
 
 	if (rxs->dead)
 		return MROCE_REASON_RX_STATE;
 	if (!rxs->response && rxs->credit != MROCE_CREDIT_NONE)
 		tell(rxs);
-	for (i = 0; i < op->count; i++) {
+	/* all of them new, as nearly always */
+	ahead = h->spn - rxs->base;
+	if (ahead < rxs->window && op->count <= rxs->window - ahead &&
+	    (!rxs->claimed || !(run_get(rxs, rxs->claimed, h->spn) & all)))
+		fresh = all;
+	for (i = fresh ? op->count : 0; i < op->count; i++) {
 		u32 spn = h->spn + i;
 
 		if (mroce_seq_before(spn, rxs->base) && !mroce_rxs_landing(rxs)) {
@@ -332,10 +364,9 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 		return MROCE_REASON_RX_MALFORMED;
 	}
 	d->flags |= e.flags;
-	op->inorder = fresh == GENMASK_ULL(op->count - 1, 0) && h->spn == rxs->base;
+	op->inorder = fresh == all && h->spn == rxs->base;
 	op->claimed = fresh;
-	for (; fresh; fresh &= fresh - 1)
-		__set_bit(slot(rxs, h->spn + __ffs64(fresh)), rxs->claimed);
+	run_set(rxs, rxs->claimed, h->spn, fresh);
 	op->copier = true;
 	rxs->copiers++;
 	return MROCE_REASON_NONE;
@@ -343,14 +374,11 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 
 void mroce_rxs_unclaim(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask, u8 nack, u8 timer)
 {
-	u64 left;
-
 	mask &= op->claimed;
 	if (!mask)
 		return;
 	op->claimed &= ~mask;
-	for (left = mask; left; left &= left - 1)
-		__clear_bit(slot(rxs, op->data.spn + __ffs64(left)), rxs->claimed);
+	run_clear(rxs, rxs->claimed, op->data.spn, mask);
 	if (nack == MROCE_N_RNR)
 		rxs->credit_stalled = true;
 	if (nack != MROCE_N_NONE)
@@ -363,16 +391,22 @@ void mroce_rxs_unclaim(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask, u
  */
 static void advance(struct mroce_rxs *rxs, const struct mroce_rxop *op)
 {
-	u32 base = rxs->base;
+	u32 base = rxs->base, n;
+	u64 run;
 
 	if (test_bit(slot(rxs, base), rxs->placed))
 		rxs->lander = op;
 
-	while (test_bit(slot(rxs, base), rxs->placed)) {
-		__clear_bit(slot(rxs, base), rxs->placed);
-		__clear_bit(slot(rxs, base), rxs->claimed);
-		base++;
-	}
+	do {
+		run = run_get(rxs, rxs->placed, base);
+		n = ~run ? __ffs64(~run) : 64;
+		if (!n)
+			break;
+		run = GENMASK_ULL(n - 1, 0);
+		run_clear(rxs, rxs->placed, base, run);
+		run_clear(rxs, rxs->claimed, base, run);
+		base += n;
+	} while (n == 64);
 	/* pairs with READ_ONCE() of the requests' floor: an older value is only less news */
 	WRITE_ONCE(rxs->base, base);
 }
@@ -389,15 +423,12 @@ static void count_packets(struct mroce_rxs *rxs, u32 msn, u32 count)
 
 void mroce_rxs_placed(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask)
 {
-	u64 left;
-
 	mask &= op->claimed;
 	if (mask)
 		count_packets(rxs, op->data.msn, hweight64(mask));
 	op->claimed &= ~mask;
 	op->bits |= mask;
-	for (left = mask; left; left &= left - 1)
-		__set_bit(slot(rxs, op->data.spn + __ffs64(left)), rxs->placed);
+	run_set(rxs, rxs->placed, op->data.spn, mask);
 	advance(rxs, op);
 }
 

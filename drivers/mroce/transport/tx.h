@@ -92,6 +92,7 @@ struct mroce_msg {
  * @msg: ring of @msg_mask + 1 messages by msn
  * @acked: bit (spn & @wmask) of numbers in [@una, @nxt) that are placed; allocated at the first
  *   packet
+ * @nacked: bits set in @acked
  * @lost: numbers in [@una, @nxt) to be sent again; @nlost of them, none below @lost_from
  * @credit: receive numbers below it have a buffer at the peer; MROCE_CREDIT_NONE: not advertised
  * @rsn: next receive number
@@ -126,7 +127,7 @@ struct mroce_txs {
 	struct mroce_msg *msg;
 	u32 msg_mask;
 	unsigned long *acked, *lost;
-	u32 nlost, lost_from;
+	u32 nacked, nlost, lost_from;
 	u32 window, wmask, window_msgs;
 
 	u32 credit, rsn;
@@ -569,6 +570,8 @@ void mroce_cc_timeout(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_cc_local_drop(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_txs_kick(struct mroce_txs *txs);
 void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now);
+/* @n numbers from @spn on */
+void mroce_txs_acked_run(struct mroce_txs *txs, u32 spn, u32 n, u64 now);
 void mroce_txs_lost(struct mroce_txs *txs, u32 spn);
 void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u64 sent_at, u64 now);
 void mroce_txs_release(struct mroce_txs *txs, u32 spn, u64 now);

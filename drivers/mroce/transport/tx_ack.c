@@ -31,9 +31,20 @@ static bool refused(const struct mroce_sent *s, u32 i)
 static struct verdict judge(const struct mroce_ack *ack, const struct mroce_sent *s, u32 threshold,
 			    bool late)
 {
+	u32 last = s->number + s->count - 1, at = ack->anchor - last;
 	struct verdict v = { 0 };
-	u64 left;
+	u64 left, run;
 
+	/* all of it placed, as nearly always */
+	if (!mroce_seq_after(last, ack->base.number) && at <= MROCE_BITMAP_BITS - s->count) {
+		run = ack->bitmap[at / 64] >> (at % 64);
+		if (at % 64 && at / 64 + 1 < MROCE_BITMAP_WORDS)
+			run |= ack->bitmap[at / 64 + 1] << (64 - at % 64);
+		if (!(~run & GENMASK_ULL(s->count - 1, 0))) {
+			v.acked = s->open;
+			return v;
+		}
+	}
 	for (left = s->open; left; left &= left - 1) {
 		u32 i = __ffs64(left);
 		u32 number = s->number + i;

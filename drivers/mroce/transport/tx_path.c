@@ -99,6 +99,16 @@ void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_
 
 	mask &= s->open;
 	s->open &= ~mask;
+	/* a whole transmission has arrived, as nearly always */
+	if (acked && s->txs && s->kind == MROCE_XMIT_DATA && mask == GENMASK_ULL(s->count - 1, 0)) {
+		mroce_path_fly(tx, p, -(s32)(s->count * MROCE_OVERHEAD +
+					     (s->count - 1) * s->psize + s->last));
+		s->txs->out -= s->count;
+		mroce_txs_acked_run(s->txs, s->spn, s->count, now);
+		if (!s->txs->out)
+			mroce_txs_kick(s->txs);
+		return;
+	}
 	for (left = mask; left; left &= left - 1) {
 		i = __ffs64(left);
 		mroce_path_fly(tx, p, -(MROCE_OVERHEAD + (i + 1 == s->count ? s->last : s->psize)));

@@ -110,6 +110,7 @@ void mroce_txs_detach(struct mroce_txs *txs)
 	list_del_init(&txs->active);
 	kfree(txs->acked);	/* lost lies behind it */
 	txs->acked = NULL;
+	txs->nacked = 0;
 	txs->lost = NULL;
 	txs->tx = NULL;
 }
@@ -623,14 +624,31 @@ void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now)
 	if (__test_and_clear_bit(bit, txs->lost))
 		txs->nlost--;
 	__set_bit(bit, txs->acked);
+	txs->nacked++;
 	if (spn != txs->una)
 		return;
-	while (txs->una != txs->nxt && __test_and_clear_bit(txs->una & txs->wmask, txs->acked))
+	while (txs->una != txs->nxt && __test_and_clear_bit(txs->una & txs->wmask, txs->acked)) {
 		txs->una++;
+		txs->nacked--;
+	}
 	if (txs->paused && txs->pause_reason != MROCE_N_RNR &&
 	    txs->pause_reason < MROCE_N_NOT_READY)
 		resume(txs, now);
 	mroce_txs_settle(txs);
+}
+
+void mroce_txs_acked_run(struct mroce_txs *txs, u32 spn, u32 n, u64 now)
+{
+	/* the oldest, and nothing after it was acknowledged, lost or refused: no bit tells of them */
+	if (spn == txs->una && n <= txs->nxt - spn && !txs->nacked && !txs->nlost &&
+	    !txs->refused && !txs->paused) {
+		txs->progress_at = now;
+		txs->una += n;
+		mroce_txs_settle(txs);
+		return;
+	}
+	while (n--)
+		mroce_txs_acked(txs, spn++, now);
 }
 
 void mroce_txs_lost(struct mroce_txs *txs, u32 spn)

@@ -26,6 +26,25 @@
 #define MROCE_KEY_BITS		8
 #define MROCE_MR_LIMIT		XA_LIMIT(1, (1 << 24) - 1)
 
+/**
+ * struct mr_found - what this processor looked up, by the low bits of its index
+ * @dev: device, @mr: region, @index: key >> 8
+ * @erased: @mr_erased before the look-up; valid as long as that has not moved
+ *
+ * Bottom halves off, and never in hard interrupts.
+ */
+struct mr_found {
+	struct mroce_dev *dev;
+	struct mroce_mr *mr;
+	u32 index;
+	int erased;
+};
+
+#define MR_FOUND	8
+
+static DEFINE_PER_CPU(struct mr_found, mr_found[MR_FOUND]);
+static atomic_t mr_erased = ATOMIC_INIT(0);
+
 /* ---- allocation ---- */
 
 static struct mroce_mr *mr_alloc(struct ib_pd *pd, int access)
@@ -82,6 +101,8 @@ static void mr_free(struct mroce_mr *mr)
 
 	WRITE_ONCE(mr->state, MROCE_MR_DEAD);
 	xa_erase(&dev->mr_xa, mr->key >> MROCE_KEY_BITS);
+	/* pairs with mr_find(): who still saw the old value is waited for before it is freed */
+	atomic_inc_return_release(&mr_erased);
 	mroce_mr_put(mr);
 	wait_for_completion(&mr->unused);
 
@@ -283,12 +304,28 @@ int mroce_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents, unsigne
 
 /* ---- use ---- */
 
+/* The array is as deep as its keys are large; the same few regions are asked for all the time. */
+static struct mroce_mr *mr_find(struct mroce_dev *dev, u32 index)
+{
+	struct mr_found *f = this_cpu_ptr(&mr_found[index % MR_FOUND]);
+	/* pairs with the release in mr_free(): what it erased is not found any more */
+	int erased = atomic_read_acquire(&mr_erased);
+	struct mroce_mr *mr;
+
+	if (likely(f->index == index && f->dev == dev && f->erased == erased))
+		return f->mr;
+	mr = xa_load(&dev->mr_xa, index);
+	if (mr)
+		*f = (struct mr_found){ .dev = dev, .mr = mr, .index = index, .erased = erased };
+	return mr;
+}
+
 static struct mroce_mr *mr_lookup(struct mroce_dev *dev, u32 key)
 {
 	struct mroce_mr *mr;
 
 	rcu_read_lock();
-	mr = xa_load(&dev->mr_xa, key >> MROCE_KEY_BITS);
+	mr = mr_find(dev, key >> MROCE_KEY_BITS);
 	if (mr && !refcount_inc_not_zero(&mr->refs))
 		mr = NULL;
 	rcu_read_unlock();
