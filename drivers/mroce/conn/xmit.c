@@ -431,10 +431,13 @@ static struct sk_buff *next_acks(struct mroce_rxhalf *h, u8 *path, unsigned int 
 {
 	struct sk_buff *skb = NULL;
 	struct mroce_ack ack;
-	u64 now = ktime_get_ns();
+	u64 now;
 
 	lockdep_assert_held(&h->lock);
 	*n = 0;
+	if (list_empty(&h->rx.due))
+		return NULL;
+	now = ktime_get_ns();
 	/* each may carry every record that an ACK can */
 	while (!h->gone && (!skb || skb->len + MROCE_HEADER_MAX <= MROCE_ACK_DATAGRAM) &&
 	       mroce_rx_ack(&h->rx, now, &ack)) {

@@ -289,6 +289,8 @@ static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
 	u32 i;
 
+	if (!tx->probing)
+		return false;
 	for (i = 0; i < tx->npaths; i++) {
 		struct mroce_txpath *p = &tx->path[i];
 
@@ -305,6 +307,7 @@ static bool pick_probe(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 		mroce_path_record(tx, p, x, now);
 		return true;
 	}
+	tx->probing = false;
 	return false;
 }
 
@@ -473,7 +476,7 @@ found:
 	x->plane = p->plane;
 	x->passes = p->size;
 	if (unlikely(p->size < tx->agreed))
-		mroce_path_retry_size(p, now);
+		mroce_path_retry_size(tx, p, now);
 	if (x->kind == MROCE_XMIT_OPEN) {
 		x->open.base = base_of(tx, p, MROCE_T_OPEN);
 		x->open.flags = MROCE_F_ACKREQ;

@@ -331,6 +331,7 @@ struct mroce_tx {
 	struct mroce_ctl ctl[MROCE_MAX_CTL];
 	u32 nctl, ctl_turn;
 	bool starved;			/* memory ran out: the timer tries again */
+	bool probing;			/* a path may have @probes to send */
 
 	struct mroce_hello hello;	/* what our HELLO says */
 	bool hello_wanted;		/* one is unanswered */
@@ -518,7 +519,7 @@ void mroce_path_answered(struct mroce_tx *tx, struct mroce_txpath *p, bool news,
 void mroce_path_big(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_sent *s,
 		    bool acked, u64 now);
 /* does the path pass full size again? Asked now and then, with its traffic */
-void mroce_path_retry_size(struct mroce_txpath *p, u64 now);
+void mroce_path_retry_size(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 /* the best that is left when none is ACTIVE; NULL: nothing can be sent anywhere */
 struct mroce_txpath *mroce_path_best(struct mroce_tx *tx);
 /* padding of the path's next probe, bytes */

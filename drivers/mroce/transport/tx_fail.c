@@ -148,6 +148,12 @@ static void next_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 at)
 	mroce_tx_want(tx, at);
 }
 
+static void want_probes(struct mroce_tx *tx, struct mroce_txpath *p, u8 n)
+{
+	p->probes = n;
+	tx->probing = true;
+}
+
 static void fail(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
 	set_state(tx, p, MROCE_PATH_FAILED);
@@ -183,7 +189,7 @@ static void probe_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	if (p->rounds >= DRAW_ROUNDS)
 		redraw(tx, p, now);
 	p->rounds++;
-	p->probes = FAILED_PROBES;
+	want_probes(tx, p, FAILED_PROBES);
 	next_round(tx, p, now + p->probe_wait);
 	p->probe_wait = min_t(u64, p->probe_wait * 2ULL, REPROBE_LAST);
 }
@@ -214,7 +220,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	}
 	if (p->state == MROCE_PATH_ACTIVE)
 		set_state(tx, p, MROCE_PATH_SUSPECT);
-	p->probes = SUSPECT_PROBES;
+	want_probes(tx, p, SUSPECT_PROBES);
 	/*
 	 * The probe shows what is missing here; the oldest data travel again meanwhile, by a
 	 * healthy path if there is one. The second timeout in a row gives everything up: it is
@@ -353,12 +359,12 @@ static void shrink(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	fit(tx);
 }
 
-static void ask_size(struct mroce_txpath *p, u64 now)
+static void ask_size(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
 	p->sizing = true;
 	p->strikes = 0;
 	p->size_at = now;
-	p->probes = 2;
+	want_probes(tx, p, 2);
 }
 
 /* Another path of the plane is asked too: is it this one alone? */
@@ -367,12 +373,12 @@ static void suspect_size(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	struct mroce_txpath *o;
 	u32 i;
 
-	ask_size(p, now);
+	ask_size(tx, p, now);
 	for (i = 1; i < tx->npaths; i++) {
 		o = &tx->path[(p->index + i) % tx->npaths];
 		if (o->plane == p->plane && o->state == MROCE_PATH_ACTIVE && !o->sizing &&
 		    o->size == tx->agreed) {
-			ask_size(o, now);
+			ask_size(tx, o, now);
 			return;
 		}
 	}
@@ -420,16 +426,16 @@ void mroce_path_big(struct mroce_tx *tx, struct mroce_txpath *p, const struct mr
 		return;
 	p->strikes++;
 	if (loss_explains(tx, p->strikes, 1, 65536 / 2))
-		p->probes = 2;
+		want_probes(tx, p, 2);
 	else
 		shrink(tx, p, now);
 }
 
-void mroce_path_retry_size(struct mroce_txpath *p, u64 now)
+void mroce_path_retry_size(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
 	if (now < p->size_at || p->sizing || !carries(p))
 		return;
-	ask_size(p, now);
+	ask_size(tx, p, now);
 	p->size_at = now + SIZE_RETRY;
 }
 
@@ -463,7 +469,7 @@ bool mroce_tx_path_unreachable(struct mroce_tx *tx, u8 path, u32 number, u64 now
 	if (i < tx->npaths)
 		fail(tx, p, now);
 	else
-		p->probes = max_t(u8, p->probes, 1);
+		want_probes(tx, p, max_t(u8, p->probes, 1));
 	return true;
 }
 
@@ -473,7 +479,7 @@ bool mroce_tx_path_ask(struct mroce_tx *tx, u8 path)
 
 	if (path >= tx->npaths || p->head != p->tail || p->down)
 		return false;
-	p->probes = max_t(u8, p->probes, 1);
+	want_probes(tx, p, max_t(u8, p->probes, 1));
 	return true;
 }
 
