@@ -33,6 +33,7 @@ static void cq_error(struct work_struct *work)
 		.event = IB_EVENT_CQ_ERR,
 	};
 
+	mroce_count(to_mdev(cq->ib.device), (enum mroce_counter)MROCE_REASON_ERR_CQ, 1);
 	if (cq->ib.event_handler)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
 	mroce_qps_error(to_mdev(cq->ib.device), cq, MROCE_REASON_ERR_CQ);
@@ -228,10 +229,43 @@ int mroce_create_cq_attrs(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	return mroce_create_cq(ib, attr, attrs ? &attrs->driver_udata : NULL);
 }
 
-/* Moves what is not polled, at its old indices, into the new ring; under cq->lock. */
-static int move_entries(struct mroce_cq *cq, struct mroce_kring *to)
+static void copy_entries(struct mroce_cq *cq, struct mroce_kring *to, u32 from, u32 end)
 {
-	u32 i, consumer;
+	for (; from != end; from++)
+		memcpy(mroce_kring_slot(to, from), mroce_kring_slot(&cq->ring, from),
+		       sizeof(struct mroce_cqe));
+}
+
+/*
+ * Moves most of what is not polled, without the lock: a completion is not written again before it
+ * is polled, and one that is polled meanwhile nobody looks for in the new ring. Returns the first
+ * index that is left.
+ */
+static u32 copy_most(struct mroce_cq *cq, struct mroce_kring *to)
+{
+	enum { BATCH = 64, ROUNDS = 1 << 15 };
+	unsigned int rounds;
+	u32 from, end;
+
+	from = READ_ONCE(cq->ring.head->consumer);
+	for (rounds = 0; rounds < ROUNDS; rounds++) {
+		/* the ring's own is the program's to write */
+		spin_lock_irq(&cq->lock);
+		end = cq->producer;
+		spin_unlock_irq(&cq->lock);
+		if (end - from <= BATCH || end - from > cq->ring.entries)
+			break;
+		copy_entries(cq, to, from, from + BATCH);
+		from += BATCH;
+		cond_resched();
+	}
+	return from;
+}
+
+/* The rest, from index @from, at its old indices too; under cq->lock. */
+static int move_entries(struct mroce_cq *cq, struct mroce_kring *to, u32 from)
+{
+	u32 consumer;
 
 	lockdep_assert_held(&cq->lock);
 	/* pairs with the poller's store: it is done with what lies before */
@@ -239,9 +273,10 @@ static int move_entries(struct mroce_cq *cq, struct mroce_kring *to)
 	if (cq->producer - consumer > min(cq->ring.entries, to->entries))
 		return -EINVAL;
 
-	for (i = consumer; i != cq->producer; i++)
-		memcpy(mroce_kring_slot(to, i), mroce_kring_slot(&cq->ring, i),
-		       sizeof(struct mroce_cqe));
+	/* polled beyond it meanwhile, or a program has moved its index back */
+	if (from - consumer > cq->producer - consumer)
+		from = consumer;
+	copy_entries(cq, to, from, cq->producer);
 	to->head->consumer = consumer;
 	to->head->producer = cq->producer;
 	to->head->flags = cq->overflow ? MROCE_RING_OVERFLOW : 0;
@@ -255,6 +290,7 @@ int mroce_resize_cq(struct ib_cq *ib, mroce_cqe_count cqe, struct ib_udata *udat
 	struct mroce_cq *cq = to_mcq(ib);
 	struct mroce_kring ring = {};
 	unsigned long flags;
+	u32 from;
 	int err;
 
 	if (cqe < 1 || cqe > MROCE_MAX_CQE)
@@ -271,8 +307,9 @@ int mroce_resize_cq(struct ib_cq *ib, mroce_cqe_count cqe, struct ib_udata *udat
 			goto free_ring;
 	}
 
+	from = copy_most(cq, &ring);
 	spin_lock_irqsave(&cq->lock, flags);
-	err = move_entries(cq, &ring);
+	err = move_entries(cq, &ring, from);
 	if (!err) {
 		swap(cq->ring, ring);
 		cq->ib.cqe = cq->ring.entries;

@@ -8,6 +8,13 @@
 
 #define GONE_DELAY_MAX NSEC_PER_SEC
 
+/* Those that the peer is told of are counted where they are found. */
+void mroce_qp_count_error(struct mroce_qp *qp, enum mroce_reason reason)
+{
+	if (reason >= MROCE_REASON_ERR_RETRY && reason <= MROCE_REASON_ERR_CQ)
+		mroce_count(qp->dev, (enum mroce_counter)reason, 1);
+}
+
 void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status,
 		  enum mroce_reason reason)
 {
@@ -19,6 +26,8 @@ void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status,
 		.qpn = qp->ib.qp_num,
 		.vendor_err = reason,
 	};
+
+	mroce_qp_count_error(qp, reason);
 
 	mroce_cq_add(qp->scq, &cqe, status != IB_WC_SUCCESS);
 }
@@ -45,6 +54,9 @@ void mroce_sq_retire(struct mroce_qp *qp)
 	struct mroce_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&qp->lock);
+	/* not before nobody copies into a READ's buffers any more: the flush comes by here */
+	if (qp->state == IB_QPS_ERR && !qp->quiet)
+		return;
 	while (sq->done != sq->fetched) {
 		struct mroce_send s = *mroce_sq_send(sq, sq->done);
 
@@ -118,16 +130,20 @@ static enum mroce_reason reason_of(enum mroce_reason reason, u8 nack)
 	return nack < MROCE_N_MAX && nacks[nack] ? nacks[nack] : reason;
 }
 
-/* The engine has given up: the request at the head is at fault, or none if all are complete. */
+/*
+ * The engine has given up: the request at the head is at fault, or none if all are complete. It
+ * completes when what comes in is no longer copied into its buffers, which are its owner's then.
+ */
 static void fail_head(struct mroce_qp *qp, enum mroce_reason reason, u8 nack)
 {
 	struct mroce_sq *sq = &qp->sq;
 
 	if (sq->done != sq->fetched) {
-		struct mroce_send s = *mroce_sq_send(sq, sq->done);
+		struct mroce_send *s = mroce_sq_send(sq, sq->done);
 
-		mroce_sq_release(qp);
-		mroce_sq_cqe(qp, &s, status_of(reason, nack), reason_of(reason, nack));
+		s->complete = true;
+		s->status = status_of(reason, nack);
+		s->reason = reason_of(reason, nack);
 	} else {
 		mroce_qp_raise(qp, MROCE_QPE_FATAL);
 	}

@@ -304,6 +304,8 @@ unsigned int mroce_sq_advance(struct mroce_qp *qp, unsigned int budget);
 /* progress.c; qp->lock is held */
 void mroce_qp_gone_work(struct work_struct *work); /* itself takes it */
 void mroce_sq_retire(struct mroce_qp *qp);
+/* A work request completes for this reason; counted if it is an ERR_*. */
+void mroce_qp_count_error(struct mroce_qp *qp, enum mroce_reason reason);
 void mroce_sq_release(struct mroce_qp *qp);
 void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status,
 		  enum mroce_reason reason);

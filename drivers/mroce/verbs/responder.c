@@ -74,6 +74,7 @@ void mroce_rq_cqe(struct mroce_qp *qp, u64 wr_id, const struct mroce_cqe *from, 
 
 	cqe.wr_id = wr_id;
 	cqe.qpn = qp->ib.qp_num;
+	mroce_qp_count_error(qp, cqe.vendor_err);
 	mroce_cq_add(qp->rcq, &cqe, solicited);
 }
 
