@@ -25,6 +25,7 @@
 #define RX_LINGER	(60 * HZ)	/* outlives the sender's, which would meet a RESET */
 #define RX_UNCONFIRMED	(5 * HZ)	/* nothing was ever heard with the id that we gave */
 #define ASK_AFTER	(15 * HZ)	/* rule 8: of silence, with queue pairs attached */
+#define ASK_STEP	32		/* peers asked in a step, at most */
 #define MAX_RX		65536		/* receiving halves of a device; */
 #define MAX_RX_SHIFT	6		/* and of their memory 1/64 of the host's */
 #define MAX_RX_ADDR	1024		/* of these, of one address: each HELLO looks through them */
@@ -598,22 +599,23 @@ static bool rxhalf_silent(const struct mroce_rxhalf *h)
 
 /*
  * Queue pairs are attached, and perhaps packets held and buffers bound: is the peer still what it
- * was?
+ * was? Under table_lock; who is to be asked comes with a reference, for that is done without.
  */
-static void ask_silent(struct mroce_rxhalf *h)
+static bool to_be_asked(struct mroce_rxhalf *h)
 {
 	if (!time_after(jiffies, READ_ONCE(h->heard) + ASK_AFTER) ||
-	    !time_after(jiffies, h->asked + ASK_AFTER))
-		return;
+	    !time_after(jiffies, h->asked + ASK_AFTER) || !refcount_inc_not_zero(&h->refs))
+		return false;
 	h->asked = jiffies;
-	mroce_txhalf_ask(h->dev, &h->saddr, h->rx.instance);
+	return true;
 }
 
 static void linger(struct work_struct *work)
 {
 	struct mroce_conns *conns = container_of(to_delayed_work(work), struct mroce_conns, linger);
 	struct mroce_txhalf *h, *hn;
-	struct mroce_rxhalf *r, *rn;
+	struct mroce_rxhalf *r, *rn, *silent[ASK_STEP];
+	unsigned int n = 0;
 	LIST_HEAD(tx);
 	LIST_HEAD(rx);
 
@@ -624,11 +626,15 @@ static void linger(struct work_struct *work)
 	list_for_each_entry_safe(r, rn, &conns->rx, node)
 		if (rxhalf_silent(r) && refcount_dec_if_one(&r->refs))
 			rxhalf_unlink(r, &rx);
-		else if (refcount_read(&r->refs) > 1)
-			ask_silent(r);
+		else if (n < ASK_STEP && refcount_read(&r->refs) > 1 && to_be_asked(r))
+			silent[n++] = r;
 	if (!conns->stopped && !(list_empty(&conns->tx) && list_empty(&conns->rx)))
 		queue_delayed_work(mroce_wq, &conns->linger, LINGER_STEP);
 	spin_unlock_bh(&table_lock);
+	while (n--) {
+		mroce_txhalf_ask(silent[n]->dev, &silent[n]->saddr, silent[n]->rx.instance);
+		mroce_rxhalf_put(silent[n]);
+	}
 	if (!list_empty(&tx) || !list_empty(&rx))
 		halves_end(&tx, &rx);
 }
