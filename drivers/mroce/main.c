@@ -44,7 +44,8 @@ int mroce_devs_add(struct mroce_dev *dev)
 	mutex_lock(&mroce_devs_lock);
 	if (dev_of(dev->ndev))
 		err = -EEXIST;
-	else if (dev->ndev->reg_state != NETREG_REGISTERED)
+	else if (dev->ndev->reg_state != NETREG_REGISTERED ||
+		 !net_eq(dev_net(dev->ndev), mroce_sock_net(dev->sock)))
 		err = -ENODEV;
 	else
 		list_add_tail(&dev->node, &mroce_devs);
@@ -58,13 +59,16 @@ int mroce_devs_registered(struct mroce_dev *dev)
 	int err = 0;
 
 	rtnl_lock();
-	if (dev->gone) {
+	/* one that is being deleted left the list first, and waits for what is scheduled after */
+	mutex_lock(&mroce_devs_lock);
+	if (dev->gone || list_empty(&dev->node)) {
 		err = -ENODEV;
 	} else {
 		dev->registered = true;
 		/* what happened while nobody could be told */
 		mroce_dev_port_changed(dev);
 	}
+	mutex_unlock(&mroce_devs_lock);
 	rtnl_unlock();
 	return err;
 }

@@ -521,9 +521,15 @@ static void dev_init(struct mroce_dev *dev, struct net_device *ndev)
 struct mroce_dev *mroce_dev_add(const char *name, struct net_device *ndev, __be16 port, int *err)
 {
 	struct mroce_dev *dev;
+	struct net *net;
 
-	dev = mroce_ib_alloc_device(mroce_dev, ib, dev_net(ndev));
+	/* it may move to another, which mroce_devs_add() finds out */
+	rtnl_lock();
+	net = get_net(dev_net(ndev));
+	rtnl_unlock();
+	dev = mroce_ib_alloc_device(mroce_dev, ib, net);
 	if (!dev) {
+		put_net(net);
 		*err = -ENOMEM;
 		return NULL;
 	}
@@ -537,10 +543,11 @@ struct mroce_dev *mroce_dev_add(const char *name, struct net_device *ndev, __be1
 
 	*err = -ENOMEM;
 	dev->counters = alloc_percpu(struct mroce_counters);
+	if (dev->counters)
+		dev->sock = mroce_sock_get(net, port);
+	put_net(net);
 	if (!dev->counters)
 		goto dealloc;
-
-	dev->sock = mroce_sock_get(dev_net(ndev), port);
 	if (IS_ERR(dev->sock)) {
 		*err = PTR_ERR(dev->sock);
 		dev->sock = NULL;
@@ -556,20 +563,25 @@ struct mroce_dev *mroce_dev_add(const char *name, struct net_device *ndev, __be1
 	if (*err)
 		goto dealloc;
 
+	/* from its registration on anybody may delete the link, and with it the device */
+	get_device(&dev->ib.dev);
 	*err = ib_register_device(&dev->ib, name, NULL);
 	/* its word for a name that is taken */
 	if (*err == -ENFILE)
 		*err = -EEXIST;
-	if (*err)
+	if (*err) {
+		put_device(&dev->ib.dev);
 		goto dealloc;
+	}
 
 	*err = mroce_devs_registered(dev);
-	if (*err) {
+	if (*err)
+		/* without effect if it is so already */
 		ib_unregister_device(&dev->ib);
-		return NULL;
-	}
-	trace_mroce_device(name, netdev_name(ndev), "added");
-	return dev;
+	else
+		trace_mroce_device(name, netdev_name(ndev), "added");
+	put_device(&dev->ib.dev);
+	return *err ? NULL : dev;
 
 dealloc:
 	ib_dealloc_device(&dev->ib);
