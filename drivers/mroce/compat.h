@@ -67,6 +67,13 @@ static inline unsigned int mroce_gso_max_size(const struct net_device *dev, bool
 	return READ_ONCE(dev->gso_max_size);
 }
 
+/* payload in a device's memory cannot be copied by a processor (6.12) */
+#ifdef MROCE_HAVE_FRAGS_READABLE
+#define mroce_skb_readable(skb)	skb_frags_readable(skb)
+#else
+#define mroce_skb_readable(skb)	true
+#endif
+
 /* ---- time --------------------------------------------------------------- */
 
 #include <linux/hrtimer.h>

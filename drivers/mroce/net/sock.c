@@ -79,7 +79,7 @@ static int mroce_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	struct mroce_arrival from;
 	unsigned int gso_size = 0;
 
-	if (!sock)
+	if (!sock || !mroce_skb_readable(skb))
 		goto drop;
 	if (skb_is_gso(skb)) {
 		if (!train_is_sound(skb))
@@ -220,11 +220,25 @@ static int open_all(struct mroce_sock *sock)
 	return 0;
 }
 
+/*
+ * A first socket may have IPv6's module loaded, and that runs programs which may wait for whoever
+ * waits for the mutex: not under it.
+ */
+static void load_ipv6(struct net *net)
+{
+	struct socket *sock;
+
+	if (IS_MODULE(CONFIG_IPV6) &&
+	    !sock_create_kern(net, AF_INET6, SOCK_DGRAM, IPPROTO_UDP, &sock))
+		sock_release(sock);
+}
+
 struct mroce_sock *mroce_sock_get(struct net *net, __be16 port)
 {
 	struct mroce_sock *sock;
 	int err;
 
+	load_ipv6(net);
 	mutex_lock(&socks_mutex);
 	list_for_each_entry(sock, &socks, list) {
 		if (net_eq(sock->net, net) && sock->port == port && sock->sock4) {

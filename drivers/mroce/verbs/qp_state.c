@@ -114,6 +114,9 @@ static void reset(struct mroce_qp *qp)
 	set_state(qp, IB_QPS_RESET);
 	/* one that runs sees the state; what it still does is waited for */
 	mroce_qp_disconnect(qp);
+	/* so is a kernel user's post that has not seen it */
+	spin_lock_irq(&sq->post_lock);
+	spin_unlock_irq(&sq->post_lock);
 	spin_lock_bh(&qp->ud_lock);
 	spin_lock(&qp->lock);
 	posted = mroce_sq_posted(qp);

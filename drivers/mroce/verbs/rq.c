@@ -144,18 +144,28 @@ static struct mroce_recv *rq_slot(const struct mroce_rq *rq, u32 rsn)
 
 struct mroce_recv *mroce_rq_recv(struct mroce_rq *rq, u32 rsn)
 {
+	enum { BATCH = 16 };
 	struct mroce_recv *recv = NULL;
 	unsigned long flags;
+	unsigned int n;
+	bool more;
 
-	spin_lock_irqsave(&rq->lock, flags);
-	if ((s32)(rsn - rq->done) >= 0 && (s32)(rsn - rq_limit(rq)) < 0) {
-		while ((s32)(rsn - rq->fetched) >= 0) {
-			mroce_rq_fetch(rq, rq->base + rq->fetched, rq_slot(rq, rq->fetched));
-			rq->fetched++;
+	/* a peer may name the last of many: with interrupts off only so many are read at a time */
+	do {
+		more = false;
+		spin_lock_irqsave(&rq->lock, flags);
+		if ((s32)(rsn - rq->done) >= 0 && (s32)(rsn - rq_limit(rq)) < 0) {
+			for (n = 0; (s32)(rsn - rq->fetched) >= 0 && n < BATCH; n++) {
+				mroce_rq_fetch(rq, rq->base + rq->fetched,
+					       rq_slot(rq, rq->fetched));
+				rq->fetched++;
+			}
+			more = (s32)(rsn - rq->fetched) >= 0;
+			if (!more)
+				recv = rq_slot(rq, rsn);
 		}
-		recv = rq_slot(rq, rsn);
-	}
-	spin_unlock_irqrestore(&rq->lock, flags);
+		spin_unlock_irqrestore(&rq->lock, flags);
+	} while (more);
 	return recv;
 }
 

@@ -320,18 +320,18 @@ int mroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 {
 	struct mroce_qp *qp = to_mqp(ibqp);
 	struct mroce_sq *sq = &qp->sq;
-	enum ib_qp_state state = READ_ONCE(qp->state);
+	enum ib_qp_state state;
 	unsigned long flags;
 	bool any = false;
 	int ret = 0;
 
-	/* a program posts through its ring */
-	if (qp->user || state == IB_QPS_RESET || state == IB_QPS_INIT || state == IB_QPS_RTR) {
-		*bad_wr = wr;
-		return -EINVAL;
-	}
 	spin_lock_irqsave(&sq->post_lock, flags);
-	for (; wr; wr = wr->next) {
+	/* under the lock: RESET discards what was posted before, and nothing comes after */
+	state = READ_ONCE(qp->state);
+	/* a program posts through its ring */
+	if (qp->user || state == IB_QPS_RESET || state == IB_QPS_INIT || state == IB_QPS_RTR)
+		ret = -EINVAL;
+	for (; wr && !ret; wr = wr->next) {
 		/* pairs with the release in retire: the slot's last request is done with */
 		if (sq->posted - smp_load_acquire(&sq->done) >= sq->max_wr) {
 			ret = -ENOMEM;
