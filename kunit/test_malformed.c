@@ -46,6 +46,11 @@ static const struct bad bad_data[] = {
 	{ "payload of a message that has none", 0, 1, 1, 0, MROCE_OP_WRITE, .payload = 1,
 	  .err = -EBADMSG },
 	{ "65 packets", 0, 65, 65, 1000, MROCE_OP_WRITE, .err = -EBADMSG },
+	/* of 2 bytes each: 2^30 packets are the most that serial numbers tell apart */
+	{ "good message of 2^30 packets", 0, 1, 5, 500, MROCE_OP_WRITE, .psize = -998,
+	  .payload = -998, .length = 2147479148, .err = 0 },
+	{ "message of 2^30 + 1 packets", 0, 1, 5, 500, MROCE_OP_WRITE, .psize = -998,
+	  .payload = -998, .length = 2147479149, .err = -EBADMSG },
 	{ "payload size 0", 0, 3, 5, 500, MROCE_OP_WRITE, .psize = -1000, .err = -EBADMSG },
 	{ "payload size 0 of a READ", 0, 1, 1, 0, MROCE_OP_READ, .psize = -1000, .err = -EBADMSG },
 	{ "good READ", 0, 1, 1, 0, MROCE_OP_READ, .err = 0 },

@@ -274,6 +274,7 @@ enum mroce_control_op {
 
 /**
  * struct mroce_wire_control - OPEN's smaller siblings
+ * @base: the header of every packet
  * @op: enum mroce_control_op
  * @flags: MROCE_F_ACKREQ
  * @length: of the padding that follows (PROBE), bytes
@@ -299,6 +300,7 @@ enum mroce_open_status {
 
 /**
  * struct mroce_wire_open - OPEN, and its answer OPEN_REPLY
+ * @base: the header of every packet
  * @own_qpn: the sender's queue pair
  * @peer_qpn: the one that it is connected to
  * @psn: OPEN: first stream number of its requests
@@ -313,6 +315,7 @@ enum mroce_open_status {
  * @reads: REPLY: reads and atomics that may be outstanding
  * @flags: MROCE_F_ACKREQ
  * @stamp: OPEN: sender's clock at transmission
+ * @reserved: sent as 0, ignored
  */
 struct mroce_wire_open {
 	struct mroce_wire_base base;
@@ -370,6 +373,7 @@ enum mroce_refusal {
  * @cookie: HELLO_ACK with MROCE_H_COOKIE: to be repeated in the next HELLO
  * @to: GID that the HELLO is meant for; HELLO_ACK: echoed
  * @plane: planes of the sender, the one that it speaks from first
+ * @reserved: sent as 0, ignored
  */
 struct mroce_wire_hello {
 	struct mroce_wire_base base;
@@ -395,6 +399,7 @@ struct mroce_wire_hello {
  * @base: @id as in the packet that raised it, @number its path number, @type MROCE_T_RESET
  * @type: of that packet
  * @instance: of the device that answers, 0 if none
+ * @reserved: sent as 0, ignored
  */
 struct mroce_wire_reset {
 	struct mroce_wire_base base;
@@ -408,6 +413,7 @@ struct mroce_wire_reset {
 
 /**
  * struct mroce_wire_ud - one unreliable datagram, also of the GSI
+ * @base: the header of every packet
  * @dst_qpn: receiver
  * @src_qpn: sender
  * @qkey: must equal the receiver's
@@ -415,6 +421,7 @@ struct mroce_wire_reset {
  * @pkey: partition key
  * @flags: MROCE_UD_*
  * @length: payload bytes
+ * @reserved: sent as 0, ignored
  */
 struct mroce_wire_ud {
 	struct mroce_wire_base base;

@@ -36,6 +36,9 @@
  * @consumer: next index to take; written by the module (send, receive rings) or the program
  *   (completions)
  * @flags: MROCE_RING_*, written by the module
+ * @pad0: @producer has a cache line of its own
+ * @pad1: and so has @consumer
+ * @pad2: fills the header's last line
  *
  * Send ring: @consumer passes a slot when its request is complete (and, if
  * unsignalled, when a later one is). Receive ring of a queue pair: when its
@@ -109,6 +112,7 @@ enum mroce_wqe_opcode {
  * @atomic: operands of CMP_SWAP (@compare_add is compared) and FETCH_ADD (@compare_add is added)
  * @ud: UD only; @ah is the number that create_ah returned
  * @bind: BIND_MW: bytes, lkey of the region, IB_ACCESS_* of the window; @length 0 unbinds
+ * @reserved: 0
  */
 struct mroce_sq_wqe {
 	__aligned_u64 wr_id;
@@ -144,6 +148,7 @@ struct mroce_sq_wqe {
  * struct mroce_rq_wqe - one slot of a receive ring
  * @wr_id: the program's
  * @num_sge: SGEs behind this header, 0 to max_recv_sge
+ * @reserved: 0
  */
 struct mroce_rq_wqe {
 	__aligned_u64 wr_id;
@@ -169,6 +174,7 @@ struct mroce_rq_wqe {
  * @src_qp: UD: the sender's
  * @imm: immediate data as sent (big endian), or an rkey
  * @vendor_err: the reason behind @status (enum mroce_reason)
+ * @reserved: 0
  */
 struct mroce_cqe {
 	__aligned_u64 wr_id;
