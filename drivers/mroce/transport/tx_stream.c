@@ -593,7 +593,8 @@ void mroce_txs_closed(struct mroce_txs *txs, u32 placed, u64 now)
 {
 	u32 msn;
 
-	if (!txs->tx || txs->failed)
+	/* one that was refused at a later message may wait for answers that will not come */
+	if (!txs->tx)
 		return;
 	mroce_txs_release(txs, placed, now);
 	for (msn = txs->msn_una; msn != txs->msn_nxt; msn++) {
