@@ -269,6 +269,8 @@ struct sim *sim_new(const struct sim_cfg *cfg)
 			h->cpu[k].host = h;
 			INIT_LIST_HEAD(&h->cpu[k].backlog);
 		}
+		for (k = 0; k < MROCE_MAX_PLANES; k++)
+			mroce_share_init(&h->share[k]);
 	}
 	return s;
 }

@@ -45,6 +45,7 @@ struct sim_qp;
  * no time at all
  * @hold_limit: held packets a host, at most; 0: no limit
  * @light: no payload is moved, only packets are tracked
+ * @unshared: receivers do not know their capacity, and tell no shares
  */
 struct sim_cfg {
 	const struct sim_topo *topo;
@@ -55,7 +56,7 @@ struct sim_cfg {
 	u32 train, hold_limit;
 	u16 payload;
 	u8 npaths, cpus;
-	bool whole, gro, spray, light;
+	bool whole, gro, spray, light, unshared;
 };
 
 #define SIM_SEND      BIT(MROCE_OP_SEND)
@@ -155,7 +156,7 @@ struct sim_rxh {
 	struct sim_host *host;
 	struct sim_txh *sender;
 	u16 peer;
-	u64 armed;
+	u64 armed, born;
 	struct mroce_ack ack;
 };
 
@@ -182,6 +183,7 @@ struct sim_host {
 	struct sim_qp **qp; /* by stream - first_stream */
 	u32 nqps, max_qps;
 	struct sim_cpu cpu[SIM_MAX_CPUS];
+	struct mroce_share share[MROCE_MAX_PLANES];
 };
 
 enum sim_placed { SIM_NOTHING, SIM_HELD, SIM_LANDED };

@@ -5,6 +5,8 @@
  */
 #include "sim.h"
 
+#define SIM_TELL 4 /* senders that are told their share unasked, each time */
+
 /* A random id that names a half; the low bits are its index, never 0. */
 static u64 new_id(struct sim *s, struct sim_txh *t, struct sim_rxh *r)
 {
@@ -111,6 +113,10 @@ void sim_txh_free(struct sim_txh *t)
 
 void sim_rxh_free(struct sim_rxh *r)
 {
+	u32 i;
+
+	for (i = 0; i < sim_planes(r->host->s); i++)
+		mroce_share_disconnect(&r->host->share[i], &r->rx.member[i]);
 	mroce_rx_free(&r->rx);
 	kvfree(r);
 }
@@ -335,7 +341,40 @@ void sim_xmit(struct sim_txh *t)
 	sim_at(s, s->now, xmit_loop, t);
 }
 
-void sim_acks(struct sim_rxh *r)
+/* An ACK is about to tell the share of a plane. */
+static void grant(struct mroce_rx *rx, u8 plane, u64 now)
+{
+	struct sim_rxh *r = container_of(rx, struct sim_rxh, rx);
+	struct mroce_share *share = &r->host->share[plane];
+
+	if (rx->first_at && r->born) {
+		mroce_share_rtt(share, rx->first_at - r->born);
+		r->born = 0;
+	}
+	if (mroce_share_stale(share, &rx->member[plane], now))
+		mroce_share_update(share, &rx->member[plane], rx->packet, now);
+	rx->share = rx->member[plane].told;
+	rx->allowance = mroce_share_allowance(share);
+	rx->active = min(share->active, 65535U);
+}
+
+static void join_shares(struct sim_rxh *r)
+{
+	struct sim *s = r->host->s;
+	u32 i;
+
+	r->born = s->now;
+	r->rx.grant = grant;
+	for (i = 0; i < sim_planes(s); i++) {
+		mroce_share_connect(&r->host->share[i], &r->rx.member[i], &r->rx, 1);
+		if (!s->cfg.unshared)
+			mroce_share_capacity(&r->host->share[i],
+					     min_t(u64, sim_link(s, i, SIM_DOWN, r->host->index)
+								->wire->rate >> 10, U32_MAX / 2));
+	}
+}
+
+static void send_acks(struct sim_rxh *r)
 {
 	u8 hdr[MROCE_HEADER_MAX];
 	struct sim *s = r->host->s;
@@ -349,6 +388,24 @@ void sim_acks(struct sim_rxh *r)
 		sim_bare(r->host, r->peer, hdr, len);
 	}
 	rx_arm(r);
+}
+
+void sim_acks(struct sim_rxh *r)
+{
+	struct sim *s = r->host->s;
+	struct mroce_share_member *m;
+	u32 i, n;
+
+	send_acks(r);
+	for (i = 0; i < sim_planes(s); i++) {
+		for (n = 0; n < SIM_TELL; n++) {
+			m = mroce_share_tell(&r->host->share[i], s->now);
+			if (!m)
+				break;
+			mroce_rx_tell(m->rx, i);
+			send_acks(container_of(m->rx, struct sim_rxh, rx));
+		}
+	}
 }
 
 /* ---- unnumbered packets ---- */
@@ -376,6 +433,7 @@ static void hello(struct sim_host *h, struct sim_packet *p)
 		r->armed = MROCE_NEVER;
 		r->sender = find_txh(&s->host[p->from], h->index);
 		list_add_tail(&r->node, &h->rxhs);
+		join_shares(r);
 	}
 	out = in;
 	out.base.type = MROCE_T_HELLO_ACK;

@@ -141,6 +141,11 @@ struct sim_qp *sim_connect(struct sim *s, u16 host_a, const struct sim_load *a, 
 
 /* ---- opening ---- */
 
+static void reply_later(struct sim *s, void *arg)
+{
+	sim_send(s, arg);
+}
+
 void sim_qp_open(struct sim_host *h, struct sim_rxh *r, const struct mroce_open *open)
 {
 	struct sim *s = h->s;
@@ -148,6 +153,7 @@ void sim_qp_open(struct sim_host *h, struct sim_rxh *r, const struct mroce_open 
 		open->peer_qpn && open->peer_qpn <= s->nqps ? s->qp[open->peer_qpn - 1] : NULL;
 	struct mroce_open reply = *open;
 	u8 hdr[MROCE_HEADER_MAX];
+	struct sim_packet *p;
 
 	reply.base.type = MROCE_T_OPEN_REPLY;
 	reply.base.id = r->rx.peer_id;
@@ -173,7 +179,9 @@ void sim_qp_open(struct sim_host *h, struct sim_rxh *r, const struct mroce_open 
 		reply.reads = qp->load.reads;
 		reply.status = MROCE_OPEN_ACCEPT;
 	}
-	sim_bare(h, r->peer, hdr, mroce_build_open(hdr, &reply));
+	p = sim_packet_new(h->s, h->index, r->peer, hdr, mroce_build_open(hdr, &reply));
+	if (p) /* behind the ACK of the OPEN */
+		sim_at(h->s, h->s->now + h->s->cfg.step + 1, reply_later, p);
 	if (qp && qp->txh)
 		sim_xmit(qp->txh);
 }

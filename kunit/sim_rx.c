@@ -176,6 +176,7 @@ static void arrive(struct sim_op *o)
 		op_end(o);
 		return;
 	}
+	o->op.whole = s->cfg.whole;
 	if (b.type == MROCE_T_OPEN)
 		sim_qp_open(h, o->rxh, &open);
 	else if (b.type == MROCE_T_CONTROL)

@@ -143,6 +143,8 @@ void mroce_devs_del(struct mroce_dev *dev);
 /* conn/conn.c: a device's connections */
 
 int mroce_conns_init(struct mroce_dev *dev);
+/* What a plane's netdev passes, Mb/s; 0: not known, so senders are not limited. Any context. */
+void mroce_shares_capacity(struct mroce_dev *dev, u8 plane, u32 mbits);
 /*
  * Device is gone (RCU waited for): no packet in, none out, every queue pair in error; may be
  * called twice. May be called under rtnl: waits for nothing that takes it.

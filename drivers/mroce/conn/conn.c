@@ -513,6 +513,7 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 		conns->nrx++;
 		conns->rx_size += rxhalf_size(npaths);
 		atomic_inc(&conns->unconfirmed);
+		mroce_shares_join(h);
 		list_add_tail(&h->node, &conns->rx);
 		hash_add_rcu(rx_ids, &h->by_id, h->rx.own_id);
 		hash_add_rcu(rx_addrs, &h->by_addr, addr_key(saddr));
@@ -566,6 +567,7 @@ static void halves_end(struct list_head *tx, struct list_head *rx)
 		spin_lock_bh(&r->lock);
 		WRITE_ONCE(r->gone, true);
 		spin_unlock_bh(&r->lock);
+		mroce_shares_leave(r);
 	}
 	synchronize_rcu();
 	list_for_each_entry_safe(h, hn, tx, node) {
@@ -655,6 +657,7 @@ int mroce_conns_init(struct mroce_dev *dev)
 	conns->half_ids = get_random_u32();
 	conns->rx_size_max = (u64)totalram_pages() << PAGE_SHIFT >> MAX_RX_SHIFT;
 	spin_lock_init(&conns->resets.lock);
+	mroce_shares_init(conns);
 	dev->conns = conns;
 	return 0;
 }

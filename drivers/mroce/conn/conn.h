@@ -72,6 +72,7 @@ struct mroce_txhalf {
  * @refs: one of the tables, one a queue pair attached; with the first alone it goes when nothing
  *	was heard for a while
  * @gone: as in struct mroce_txhalf
+ * @born: when its HELLO came, ns, until its first packet has shown the round trip
  * @confirmed: a packet with our id came, so the sender is where it says
  * @heard: jiffies of the last packet; @asked: of the last time that the peer was asked for one
  */
@@ -81,6 +82,7 @@ struct mroce_rxhalf {
 	struct mroce_dev *dev;
 	struct in6_addr saddr, daddr;
 	struct mroce_flow *flow;
+	u64 born;
 	refcount_t refs;
 	bool gone;
 	unsigned long confirmed;
@@ -213,6 +215,12 @@ struct mroce_bucket {
 	u64 at;		/* when it was full, ns */
 };
 
+/* the share of a plane, under its lock, which is inside the receiving halves' */
+struct mroce_plane_share {
+	spinlock_t lock;	/* @share */
+	struct mroce_share share;
+};
+
 /**
  * struct mroce_conns - the connections of a device
  * @tx, @rx: its halves; under the tables' lock
@@ -233,6 +241,7 @@ struct mroce_conns {
 	atomic_t unconfirmed;
 	atomic_t alive;
 	struct mroce_bucket resets;
+	struct mroce_plane_share share[MROCE_MAX_PLANES];
 	struct work_struct verify;
 	unsigned long verifying;
 	struct in6_addr unproven, unproven_own;
@@ -270,6 +279,14 @@ void mroce_txhalf_ask(struct mroce_dev *dev, const struct in6_addr *addr, u64 in
 void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack);
 /* source port of a path in an epoch, other than those of the half's other paths */
 __be16 mroce_txhalf_port(const struct mroce_txhalf *h, u8 path, u8 epoch);
+
+/* shares.c */
+void mroce_shares_init(struct mroce_conns *conns);
+/* before others can find the half; after it is gone */
+void mroce_shares_join(struct mroce_rxhalf *h);
+void mroce_shares_leave(struct mroce_rxhalf *h);
+/* Tells some senders what has become of their shares. Softirq, no lock held. */
+void mroce_shares_tell(struct mroce_dev *dev);
 
 /* handshake.c; softirq, under RCU */
 void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello,

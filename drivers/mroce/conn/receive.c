@@ -120,6 +120,17 @@ static void finish(struct mroce_rxhalf *h, struct mroce_rxop *op, bool taken)
 	mroce_send_acks(h);
 }
 
+/*
+ * Did a train come as such, all of it marked by one decision? Devices that pass trains say so; a
+ * train from any other was built here, of packets with marks of their own.
+ */
+static bool passes_trains(const struct net_device *ndev)
+{
+	const netdev_features_t both = NETIF_F_GSO_UDP_TUNNEL_CSUM | NETIF_F_GSO_SCTP;
+
+	return (ndev->features & both) == both;
+}
+
 static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
 		 const struct mroce_arrival *from, unsigned int gso_size)
 {
@@ -156,6 +167,7 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 	if (!admit(h, base, from) || !arrive(h, &d, count, bytes, from, &op))
 		goto put;
 
+	op.whole = gso_size && passes_trains(skb->dev);
 	qp = mroce_qp_by_stream(h->dev, d.stream);
 	if (!qp || !mroce_qp_data(qp, h, &op, skb, header)) {
 		spin_lock(&h->lock);
@@ -168,6 +180,7 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 	if (qp)
 		mroce_qp_put(qp);
 	mroce_send_acks(h);
+	mroce_shares_tell(h->dev);
 put:
 	mroce_rxhalf_put(h);
 }
@@ -211,8 +224,9 @@ static noinline void open(struct mroce_sock *sock, struct sk_buff *skb,
 	reply.peer_qpn = o.own_qpn;
 	reply.to = o.stream;
 	reply.attempt = o.attempt;
-	mroce_send_bare(h->dev, &h->flow[base->path], &wire, mroce_build_open(&wire, &reply));
+	/* the ACK first: it has the share that what follows ACCEPT must keep to */
 	finish(h, &op, true);
+	mroce_send_bare(h->dev, &h->flow[base->path], &wire, mroce_build_open(&wire, &reply));
 put:
 	mroce_rxhalf_put(h);
 }

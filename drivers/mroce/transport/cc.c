@@ -17,7 +17,7 @@
 #define CWND_FIRST		65536U		/* payload of a connection's first flight, bytes */
 #define CWND_FIRST_MAX		262144U		/* the same with headers, where packets are tiny */
 #define CWND_LAST		(32U << 20)	/* of a path: 10 ms at 25 Gb/s */
-#define FLOOR_SHIFT		8		/* marks leave a plane this part of a packet */
+#define FLOOR_SHIFT		6		/* marks leave a plane this part of a packet */
 #define LOSS_FLOOR_SHIFT	4		/* and losses this, for they may be chance */
 #define DELAY_FLOOR		(1 * MROCE_MSEC)	/* queueing delay that is always allowed */
 #define DELAY_SHIFT		3		/* an eighth less */
@@ -25,7 +25,7 @@
 #define HEAVY_LOSS_PACKETS	16		/* below which a share of them says nothing */
 #define HEAVY_LOSS_EVENTS	5		/* chance alone makes fewer than these of 16 */
 #define GROWTH_PERIOD		(250 * MROCE_USEC)	/* a packet each, on longer round trips */
-#define SMALL_GROWTH		16		/* part of a packet, of windows below one */
+#define SMALL_GROWTH		8		/* part of a packet, of windows below one */
 #define MARKS_LIFE		(10000 * MROCE_MSEC)	/* of load without a mark */
 #define ALL_MARKED_PACKETS	32		/* every one marked, over so many round trips: */
 #define ALL_MARKED_ROUNDS	10		/* the network does not mean congestion */
@@ -232,9 +232,9 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 
 /*
  * A packet a connection and round trip, or each 250 µs of longer ones, in proportion to what was
- * acknowledged. A window below a packet grows by 1/16 packet for each round trip that passed, at most
- * to its double: a whole packet would be many times too much, and a part of itself would keep those
- * with little where they are.
+ * acknowledged. A window below a packet grows by 1/8 packet for each round trip that passed, to four
+ * times itself at most: a whole packet would be many times too much, and a part of itself would keep
+ * those with little where they are.
  */
 static u32 growth(struct mroce_tx *tx, struct mroce_txpath *p, u32 acked, u64 now)
 {
@@ -248,7 +248,8 @@ static u32 growth(struct mroce_tx *tx, struct mroce_txpath *p, u32 acked, u64 no
 		trips = div_u64(now - pl->grown_at, p->base ?: UNKNOWN_RTT);
 		pl->grown_at = now;
 		step = min_t(u64, trips, SMALL_GROWTH) * cost / SMALL_GROWTH;
-		return clamp_t(u64, div_u64(step * p->cwnd, window), 1, p->cwnd);
+		/* all of it is this path's: the packet was all that was in flight */
+		return clamp_t(u64, step, 1, 3 * window);
 	}
 	step = div_u64((u64)cost * acked, window);
 	if (p->srtt > GROWTH_PERIOD)
@@ -331,7 +332,8 @@ void mroce_cc_granted(struct mroce_tx *tx, struct mroce_txpath *p, u64 rate)
 
 	if (p->cwnd >= p->ssthresh || !p->srtt)
 		return;
-	window = div_u64(rate * (p->srtt >> 10), 1000000000U >> 10);
+	/* what is on its way in a round trip, what is being sent, and what is being acknowledged */
+	window = div_u64(rate * (p->srtt >> 10), 1000000000U >> 10) + 2 * plane_of(tx, p)->quantum;
 	window = div_u64(window, max_t(u8, plane_of(tx, p)->npaths, 1));
 	if (window <= p->cwnd)
 		return;

@@ -27,6 +27,7 @@ int mroce_rx_init(struct mroce_rx *rx, u64 own_id, const struct mroce_hello *hel
 	if (!rx->path)
 		return -ENOMEM;
 	for (i = 0; i < rx->npaths; i++) {
+		rx->path[i].plane = i % clamp_t(u8, hello->nplanes, 1, MROCE_MAX_PLANES);
 		INIT_LIST_HEAD(&rx->path[i].due);
 		INIT_LIST_HEAD(&rx->path[i].pending);
 		rx->path[i].ack_at = MROCE_NEVER;
@@ -147,12 +148,23 @@ enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *
 
 static void count_arrival(struct mroce_rx *rx, struct mroce_rxpath *p, const struct mroce_rxop *op)
 {
+	struct mroce_share_member *m = &rx->member[p->plane];
+
+	mroce_share_count(m, op->bytes + op->count * MROCE_OVERHEAD, op->now);
+	if (op->data.psize) {
+		mroce_share_says(m, op->data.backlog, op->data.flags & MROCE_F_HELD_BACK);
+		rx->packet = max_t(u32, rx->packet, min_t(u32, op->bytes, op->data.psize) +
+				   MROCE_OVERHEAD);
+	}
+	rx->latest[p->plane] = p - rx->path;
+	if (!rx->first_at)
+		rx->first_at = op->now;
 	p->packets += op->count;
 	p->bytes += op->bytes;
 	rx->stats.packets += op->count;
 	rx->stats.bytes += op->bytes;
 	if (op->ce) {
-		p->ce += op->count;
+		p->ce += op->whole ? 1 : op->count;
 		rx->stats.ce += op->count;
 	}
 	/* the newest stamp: what is echoed must not go back when packets overtake */
@@ -339,6 +351,8 @@ int mroce_rx_ack(struct mroce_rx *rx, u64 now, struct mroce_ack *ack)
 	ack->packets = p->packets;
 	ack->ce = p->ce;
 	ack->bytes = p->bytes;
+	if (rx->grant)
+		rx->grant(rx, p->plane, now);
 	ack->share = rx->share;
 	ack->allowance = rx->allowance;
 	ack->active = rx->active;
@@ -354,6 +368,14 @@ int mroce_rx_ack(struct mroce_rx *rx, u64 now, struct mroce_ack *ack)
 	/* what is still being copied is reported when its copier is done */
 	rx->stats.acks++;
 	return 1;
+}
+
+void mroce_rx_tell(struct mroce_rx *rx, u8 plane)
+{
+	struct mroce_rxpath *p = &rx->path[rx->latest[plane]];
+
+	if (p->any && p->plane == plane)
+		make_due(rx, p);
 }
 
 void mroce_rx_timer(struct mroce_rx *rx, u64 now)

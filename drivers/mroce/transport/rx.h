@@ -23,6 +23,7 @@
 
 #include "packet.h"
 #include "reason.h"
+#include "share.h"
 #include "tx.h"		/* limits and time units */
 
 /* an ACK at least every so many packets, or one train (rule 12) */
@@ -40,6 +41,7 @@ struct mroce_rxs;
  * @data: header of its first packet; @count packets, @bytes of payload
  * @claimed: packets to be copied (bit i: packet i); shrinks as they are placed, held or un-claimed
  * @bits: packets whose path bit will be set: placed, held, or known duplicates
+ * @whole: a train that came uncut: a mark on it is one mark (rule 34)
  * @inorder: everything before packet 0 had landed when it was claimed, and all of it was claimed:
  *   one copy, in order, will do
  * @refused: not taken, for this reason; the NACK is queued
@@ -51,7 +53,7 @@ struct mroce_rxop {
 	u32 count, bytes;
 	u64 claimed, bits;
 	u64 now;
-	bool ce, inorder, duplicate, copier;
+	bool ce, whole, inorder, duplicate, copier;
 	u8 refused;
 };
 
@@ -122,6 +124,7 @@ struct mroce_tomb {
 	bool response;
 };
 
+/* @plane: that its packets come by */
 struct mroce_rxpath {
 	struct list_head due, pending;	/* in rx->due; operations of this path */
 	u32 high, reported;		/* highest number; highest in an ACK */
@@ -133,7 +136,7 @@ struct mroce_rxpath {
 	u32 unacked, train;		/* packets since the last ACK; of the largest train */
 	u64 ack_at;			/* delayed ACK; MROCE_NEVER */
 	u32 late;			/* a number more than 255 below @high that arrived */
-	u8 epoch;
+	u8 epoch, plane;
 	bool any, was_ce, duplicate, is_late, unknown;
 };
 
@@ -152,6 +155,11 @@ struct mroce_rx_stats {
  * struct mroce_rx - the receiving half
  * @own_id: id that its packets carry; @peer_id: id that our ACKs carry
  * @instance, @half: of the sender, from its HELLO
+ * @member: one in the share of each plane
+ * @grant: called before each ACK: brings @share, @allowance and @active up to date for a plane, as
+ *	told in its ACKs; optional (NULL: no limit)
+ * @latest: path of each plane that was heard last
+ * @packet: bytes of its largest packet, with headers; @first_at: when the first one came
  */
 struct mroce_rx {
 	u64 own_id, peer_id, instance;
@@ -165,8 +173,12 @@ struct mroce_rx {
 	struct mroce_tomb tomb[MROCE_MAX_TOMBS];
 	u32 tomb_next;
 	u64 timer;
-	u32 share, allowance;		/* as told in every ACK; 0: no limit */
+	struct mroce_share_member member[MROCE_MAX_PLANES];
+	void (*grant)(struct mroce_rx *rx, u8 plane, u64 now);
+	u8 latest[MROCE_MAX_PLANES];
+	u32 share, allowance, packet;
 	u16 active;
+	u64 first_at;
 	struct mroce_rx_stats stats;
 };
 
@@ -192,6 +204,8 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 
 /* The next acknowledgement that is due (all that could be, if @flush): 1 and *@ack, or 0. */
 int mroce_rx_ack(struct mroce_rx *rx, u64 now, struct mroce_ack *ack);
+/* The half is to be told its share of a plane (mroce_share_tell()): an ACK is due. */
+void mroce_rx_tell(struct mroce_rx *rx, u8 plane);
 /* Makes delayed ACKs due and sets @rx->timer anew. */
 void mroce_rx_timer(struct mroce_rx *rx, u64 now);
 

@@ -12,6 +12,7 @@
 #define HELLO_WAIT_LAST		(100 * MROCE_MSEC)
 #define STARVED_WAIT		(10 * MROCE_MSEC)	/* until memory is asked for again */
 #define QUANTUM			61440	/* bytes of a stream's turn */
+#define ASK_LEAST		20000U	/* ns between ACKs asked for that can wait */
 #define PATH_CHOICES		3	/* paths with room that are compared */
 #define BURDEN_NOISE		10000	/* ns by which paths differ for no reason */
 #define BURDEN_LIFE		5	/* as a shift: 32 times what it says without being used */
@@ -422,14 +423,19 @@ static bool runs_dry(const struct mroce_tx *tx, const struct mroce_txs *txs)
  * response and not for the ACK of its request, and nobody waits for that of a response. What is
  * not asked for comes after the receiver's delay, many in one datagram.
  */
-static bool wants_ack(const struct mroce_tx *tx, struct mroce_tx_plane *pl,
+static bool wants_ack(struct mroce_tx *tx, const struct mroce_txpath *p,
 		      const struct mroce_xmit *x, u64 now)
 {
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+
 	if (pl->inflight + tx->max_payload + MROCE_OVERHEAD > pl->window) {
 		pl->full_at = now;
 		return true;
 	}
 	if (pl->idle && !pl->left)
+		return true;
+	/* of much that is spread over many paths each would wait for its own ACK */
+	if (tx->backlog >= tx->train && now - pl->asked_at >= max(p->srtt / 2, ASK_LEAST))
 		return true;
 	return !x->txs->response && !(x->msg->note & MROCE_MSG_LAZY) &&
 	       !mroce_opinfo[x->msg->opcode].answered && runs_dry(tx, x->txs);
@@ -492,14 +498,18 @@ found:
 			tx->stats.resent += x->count;
 	}
 	pl = &tx->plane[p->plane];
+	if (!pl->inflight)
+		pl->asked_at = now;
 	mroce_path_record(tx, p, x, now);
 	mroce_plane_spend(pl, x->bytes + x->count * MROCE_OVERHEAD, now);
 	x->ect = p->ecn != MROCE_ECN_OFF;
 	if (x->kind == MROCE_XMIT_DATA) {
 		if (pl->held_back)
 			x->data.flags |= MROCE_F_HELD_BACK;
-		if (wants_ack(tx, pl, x, now))
+		if (wants_ack(tx, p, x, now)) {
 			x->data.flags |= MROCE_F_ACKREQ;
+			pl->asked_at = now;
+		}
 	}
 	txs->deficit -= x->bytes + x->count * MROCE_OVERHEAD;
 	if (txs->deficit <= 0) {

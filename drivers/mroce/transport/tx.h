@@ -260,16 +260,19 @@ struct mroce_txpath {
  * @leaves_at: when all that was sent has left at that rate
  * @share: KiB/s, as the last ACK had it, or less (rule 53); 0: no limit. Good until @share_until,
  *   @life after an ACK at least
+ * @granted: the share that start-up began at; @base: least round trip, ns, of the path that told
+ *   the share
  * @allowance: bytes that may go from idle; @left of it, if @idle
  * @heard: an ACK has come, the last at @heard_at; the share was halved @halved_at
+ * @asked_at: when an ACK was asked for last
  * @active: senders that share the plane at the receiver
  */
 struct mroce_tx_plane {
 	u32 window, inflight;
 	u64 paced, full_at, grown_at;
 	u64 npb, quantum, slack, ahead, leaves_at;
-	u32 share, allowance, left;
-	u64 share_until, life, heard_at, halved_at;
+	u32 share, granted, allowance, left, base;
+	u64 share_until, life, heard_at, halved_at, asked_at;
 	u16 active;
 	u8 npaths;
 	bool by_share, held_back, idle, heard;

@@ -4,13 +4,14 @@
  * the receiver's share as the cap of its rate, and pacing. Pure; the half's lock is the caller's.
  *
  * Pacing keeps the time at which all that was sent has left at the plane's rate. What is sent may
- * be ahead of that by min(1 ms, two trains): this is what may wait below us (rule 19). A timer
- * is needed only when it is farther ahead.
+ * be ahead of that by min(1 ms, two trains), by a round trip where the share is the rate: this is
+ * what may wait below us (rule 19). A timer is needed only when it is farther ahead.
  */
 #include "tx.h"
 
 #define AHEAD		(1 * MROCE_MSEC)
 #define AHEAD_TRAINS	2
+#define SHARE_AHEAD	(5 * MROCE_USEC)
 #define NPB_SHIFT	20	/* of ns per byte */
 #define NSEC		1000000000ULL
 #define IDLE_MAX	65536U	/* bytes from idle, where the receiver has not said it */
@@ -71,15 +72,19 @@ static u32 packet_cost(const struct mroce_tx *tx)
 void mroce_plane_rate(struct mroce_tx *tx, struct mroce_tx_plane *pl)
 {
 	u32 cost = packet_cost(tx), train = tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD;
-	u64 rate = pl->window < cost ? pl->paced : 2 * pl->paced, quantum;
+	u64 rate = pl->window < cost ? pl->paced : 2 * pl->paced, quantum, ahead = AHEAD;
 
 	pl->by_share = pl->share && (u64)pl->share << 10 < rate;
-	if (pl->by_share)
+	if (pl->by_share) {
 		rate = (u64)pl->share << 10;
+		/* what all senders send early meets in one queue; 0: any of them may begin */
+		if (pl->active != 1)
+			ahead = clamp_t(u64, pl->base / 4, SHARE_AHEAD, AHEAD);
+	}
 	rate = max_t(u64, rate, (u64)cost * SLOWEST);
 	pl->npb = pl->npaths ? div64_u64(NSEC << NPB_SHIFT, rate) : 0;
-	pl->quantum = clamp_t(u64, div_u64(rate, NSEC / AHEAD), cost, max(train, cost));
-	pl->ahead = min_t(u64, ((u64)AHEAD_TRAINS * train * pl->npb) >> NPB_SHIFT, AHEAD);
+	pl->quantum = clamp_t(u64, div_u64(rate * (u32)ahead, NSEC), cost, max(train, cost));
+	pl->ahead = min_t(u64, ((u64)AHEAD_TRAINS * train * pl->npb) >> NPB_SHIFT, ahead);
 	quantum = (pl->quantum * pl->npb) >> NPB_SHIFT;
 	pl->ahead = max(pl->ahead, quantum);
 	pl->slack = pl->ahead - quantum;
@@ -132,7 +137,6 @@ void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct m
 		     u64 now)
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
-	bool first = !pl->heard || (!pl->share && ack->share);
 	u64 life;
 	u32 i;
 
@@ -143,6 +147,7 @@ void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct m
 	pl->active = ack->active;
 	if (pl->share != ack->share) {
 		pl->share = ack->share;
+		pl->base = p->base;
 		mroce_plane_rate(tx, pl);
 		pl->life = !pl->share ? 0 :
 			   SHARE_PACKETS * div_u64((u64)packet_cost(tx) * (NSEC >> 10), pl->share);
@@ -151,8 +156,10 @@ void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct m
 		return;
 	life = max3(2ULL * p->srtt, (u64)SHARE_LEAST, pl->life);
 	pl->share_until = now + life;
-	if (!first)
+	/* start-up may begin at what is granted, as often as that is much more */
+	if (pl->share - pl->share / 8 <= pl->granted)
 		return;
+	pl->granted = pl->share;
 	for (i = 0; i < tx->npaths; i++)
 		if (tx->path[i].plane == p->plane)
 			mroce_cc_granted(tx, &tx->path[i], (u64)pl->share << 10);

@@ -8,6 +8,7 @@
  * last Verbs object went, of the rest. `rdma link delete` does both in the second.
  */
 #include <linux/ethtool.h>
+#include <linux/pci.h>
 #include <linux/hash.h>
 #include <linux/random.h>
 #include <linux/rtnetlink.h>
@@ -319,14 +320,18 @@ static void query_speed(struct work_struct *work)
 {
 	struct mroce_dev *dev = container_of(work, struct mroce_dev, speed_work);
 	struct ethtool_link_ksettings settings = {};
-	u32 speed = 0;
+	u32 speed = 0, capacity = 0;
 
 	rtnl_lock();
 	if (!dev->gone && !__ethtool_get_link_ksettings(dev->ndev, &settings) &&
 	    settings.base.speed != (u32)SPEED_UNKNOWN)
 		speed = settings.base.speed;
+	/* virtual devices tell a speed that means nothing */
+	if (speed && dev->ndev->dev.parent && dev_is_pci(dev->ndev->dev.parent))
+		capacity = speed;
 	rtnl_unlock();
 	WRITE_ONCE(dev->speed, speed);
+	mroce_shares_capacity(dev, 0, capacity);
 }
 
 void mroce_dev_port_changed(struct mroce_dev *dev)

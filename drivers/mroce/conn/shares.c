@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The shares of a device's planes (transport/share.h): the lock around each, who is a member, and
+ * who is told unasked. Softirq or bottom halves off. A share's lock is taken inside a receiving
+ * half's, and only when something changes: for what an ACK repeats it is read as it is.
+ */
+#include "conn.h"
+
+#define TELL		4	/* senders told unasked for one packet that came */
+#define KIB_PER_MBIT(m)	((m) * 15625ULL / 128)
+
+/* An ACK of the half is about to tell the share of a plane. Half's lock. */
+static void grant(struct mroce_rx *rx, u8 plane, u64 now)
+{
+	struct mroce_rxhalf *h = container_of(rx, struct mroce_rxhalf, rx);
+	struct mroce_plane_share *ps = &h->dev->conns->share[plane];
+	struct mroce_share_member *m = &rx->member[plane];
+
+	if (mroce_share_stale(&ps->share, m, now)) {
+		spin_lock(&ps->lock);
+		if (h->born && rx->first_at) {
+			mroce_share_rtt(&ps->share, rx->first_at - h->born);
+			h->born = 0;
+		}
+		mroce_share_update(&ps->share, m, rx->packet, now);
+		spin_unlock(&ps->lock);
+	}
+	rx->share = m->told;
+	rx->allowance = mroce_share_allowance(&ps->share);
+	rx->active = min_t(u32, READ_ONCE(ps->share.active), U16_MAX);
+}
+
+void mroce_shares_init(struct mroce_conns *conns)
+{
+	u32 i;
+
+	for (i = 0; i < MROCE_MAX_PLANES; i++) {
+		spin_lock_init(&conns->share[i].lock);
+		mroce_share_init(&conns->share[i].share);
+	}
+}
+
+void mroce_shares_capacity(struct mroce_dev *dev, u8 plane, u32 mbits)
+{
+	struct mroce_plane_share *ps = &dev->conns->share[plane];
+
+	spin_lock_bh(&ps->lock);
+	mroce_share_capacity(&ps->share, min_t(u64, KIB_PER_MBIT(mbits), U32_MAX / 2));
+	spin_unlock_bh(&ps->lock);
+}
+
+void mroce_shares_join(struct mroce_rxhalf *h)
+{
+	struct mroce_plane_share *ps = h->dev->conns->share;
+	u32 i;
+
+	h->born = ktime_get_ns();
+	h->rx.grant = grant;
+	for (i = 0; i < MROCE_MAX_PLANES; i++) {
+		spin_lock_bh(&ps[i].lock);
+		mroce_share_connect(&ps[i].share, &h->rx.member[i], &h->rx, 1);
+		spin_unlock_bh(&ps[i].lock);
+	}
+}
+
+void mroce_shares_leave(struct mroce_rxhalf *h)
+{
+	struct mroce_plane_share *ps = h->dev->conns->share;
+	u32 i;
+
+	for (i = 0; i < MROCE_MAX_PLANES; i++) {
+		spin_lock_bh(&ps[i].lock);
+		mroce_share_disconnect(&ps[i].share, &h->rx.member[i]);
+		spin_unlock_bh(&ps[i].lock);
+	}
+}
+
+/* The next half that is to be told its share of a plane, with a reference. */
+static struct mroce_rxhalf *next_told(struct mroce_plane_share *ps)
+{
+	struct mroce_share_member *m;
+	struct mroce_rxhalf *h = NULL;
+
+	spin_lock(&ps->lock);
+	m = mroce_share_tell(&ps->share, ktime_get_ns());
+	if (m) {
+		h = container_of(m->rx, struct mroce_rxhalf, rx);
+		if (!refcount_inc_not_zero(&h->refs))
+			h = NULL;
+	}
+	spin_unlock(&ps->lock);
+	return h;
+}
+
+void mroce_shares_tell(struct mroce_dev *dev)
+{
+	struct mroce_plane_share *ps = dev->conns->share;
+	struct mroce_rxhalf *h;
+	u32 i, n;
+
+	for (i = 0; i < MROCE_MAX_PLANES; i++) {
+		/* nobody waits for another where there is one */
+		if (!READ_ONCE(ps[i].share.capacity) || READ_ONCE(ps[i].share.active) < 2)
+			continue;
+		for (n = 0; n < TELL; n++) {
+			h = next_told(&ps[i]);
+			if (!h)
+				break;
+			spin_lock(&h->lock);
+			if (!h->gone)
+				mroce_rx_tell(&h->rx, i);
+			spin_unlock(&h->lock);
+			mroce_send_acks(h);
+			mroce_rxhalf_put(h);
+		}
+	}
+}
