@@ -343,6 +343,26 @@ static void marks_or_delay_govern(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mroce_cc_by_marks(&env->tx.path[0]));
 }
 
+/* Where packets overtake each other round trips differ without a queue. */
+static void unsteady_round_trips(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	u32 i, k;
+
+	for (k = 0; k < 2; k++) {
+		begin(test, 1, 10);
+		set_windows(env, 100 * COST, false);
+		p = &env->tx.path[0];
+		for (i = 0; i < 40; i++) {
+			p->threshold = k;
+			p->threshold_at = env->now;
+			turn(env, i % 2 ? 3 * MROCE_MSEC : RTT, 0, 0);
+		}
+		KUNIT_EXPECT_EQ(test, window(env) >= 100 * COST, k);
+	}
+}
+
 /* Losses below 1/8 leave the window, more leave what was delivered. */
 static void heavy_loss(struct kunit *test)
 {
@@ -645,6 +665,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(planes_share_paths),
 				     KUNIT_CASE(marks_take_half_a_packet),
 				     KUNIT_CASE(marks_count_on_lent_windows),
 				     KUNIT_CASE(marks_or_delay_govern),
+				     KUNIT_CASE(unsteady_round_trips),
 				     KUNIT_CASE(heavy_loss),
 				     KUNIT_CASE(heavy_loss_of_small_windows),
 				     KUNIT_CASE(all_marked),

@@ -159,6 +159,12 @@ static u32 queueing(const struct mroce_txpath *p)
 	return p->srtt > p->base ? p->srtt - p->base : 0;
 }
 
+/* Where packets overtake each other the least round trip is that of few. */
+static u64 delay_allowed(const struct mroce_txpath *p)
+{
+	return max_t(u64, p->base, DELAY_FLOOR) + (p->threshold ? 4ULL * p->rttvar : 0);
+}
+
 /* RFC 9000, 13.4.2: a network that marks everything, queue or not, says nothing by it. */
 static void validate_ecn(struct mroce_tx *tx, struct mroce_txpath *p)
 {
@@ -212,8 +218,7 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->trips = min(p->trips + 1, 1000);
 	p->marks_age += min_t(u64, now - p->round_at, 2ULL * p->srtt + MROCE_ACK_DELAY);
 	validate_ecn(tx, p);
-	if (!heavy_loss(tx, p) && !mroce_cc_by_marks(p) &&
-	    queueing(p) > max_t(u64, p->base, DELAY_FLOOR))
+	if (!heavy_loss(tx, p) && !mroce_cc_by_marks(p) && queueing(p) > delay_allowed(p))
 		cut(tx, p, carried(tx, p) >> DELAY_SHIFT, 0);
 	weigh(p);
 	/* no sign of congestion, so start-up may go on from there */
@@ -232,9 +237,9 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 
 /*
  * A packet a connection and round trip, or each 250 µs of longer ones, in proportion to what was
- * acknowledged. A window below a packet grows by 1/8 packet for each round trip that passed, to four
- * times itself at most: a whole packet would be many times too much, and a part of itself would keep
- * those with little where they are.
+ * acknowledged. A window below a packet grows by 1/8 packet for each round trip that passed, to
+ * four times itself at most: a whole packet would be many times too much, and a part of itself
+ * would keep those with little where they are.
  */
 static u32 growth(struct mroce_tx *tx, struct mroce_txpath *p, u32 acked, u64 now)
 {

@@ -198,7 +198,8 @@ struct mroce_txloss {
  * @inflight: bytes of open packets, with MROCE_OVERHEAD each
  * @cwnd: window, bytes; start-up ends at @ssthresh; @paced: of the window, bytes a second
  * @srtt, @rttvar, @base: ns; 0: no sample yet
- * @threshold: packets that may overtake before a gap is a loss
+ * @threshold: packets that may overtake before a gap is a loss; @gaps: losses taken from gaps that
+ *	no duplicate has denied
  * @sent: ring of transmissions, [@head, @tail)
  * @probe_at: probe timeout; MROCE_NEVER: nothing is open
  * @timeouts: probe timeouts in a row
@@ -226,7 +227,7 @@ struct mroce_txpath {
 	u32 inflight, cwnd, ssthresh;
 	u32 srtt, rttvar, base;
 	u64 base_at;
-	u32 threshold;
+	u32 threshold, gaps;
 	u64 threshold_at;
 	struct mroce_sent *sent;
 	u32 head, tail, mask;

@@ -8,6 +8,7 @@
 
 #define THRESHOLD_MAX	128			/* packets (rule 15) */
 #define RECENT		1024			/* packets over which loss is averaged */
+#define GAPS_MOST	1024U			/* losses whose denial may be awaited */
 #define THRESHOLD_LIFE	(1000 * MROCE_MSEC)	/* halved this often without a spurious loss */
 
 struct verdict {
@@ -77,7 +78,8 @@ static u32 losses(const struct mroce_sent *s, u64 lost)
 static void adapt_threshold(struct mroce_tx *tx, struct mroce_txpath *p,
 			    const struct mroce_ack *ack, u64 now)
 {
-	if (ack->flags & MROCE_A_DUPLICATE && tx->stats.lost) {
+	if (ack->flags & MROCE_A_DUPLICATE && p->gaps) {
+		p->gaps--;
 		tx->stats.spurious++;
 		p->threshold = clamp(p->threshold * 2, 2U, (u32)THRESHOLD_MAX);
 		p->threshold_at = now;
@@ -178,10 +180,11 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 		if (!s->open)
 			continue;
 		/*
-		 * rule 15: a gap older than a quarter of a round trip
-		 * beyond the normal is a loss whatever the threshold
+		 * rule 15: a gap older than a quarter of a round trip beyond the normal is a loss
+		 * whatever the threshold; a quarter more each time that this was wrong
 		 */
-		late = p->threshold && now - s->at > p->srtt + p->srtt / 4;
+		late = p->threshold &&
+		       now - s->at > p->srtt + (u64)p->srtt * fls(p->threshold) / 8;
 		v = judge(ack, s, p->threshold, late);
 		before = p->inflight;
 		if (v.acked) {
@@ -196,6 +199,9 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 			tx->resend_path = s->resend ? mroce_path_other(tx, p) : p->index;
 			n = losses(s, v.lost);
 			if (n) {
+				/* what fell off the bitmap unreported is no gap (rule 12) */
+				if (ack->base.number - s->number < MROCE_BITMAP_BITS)
+					p->gaps = min(p->gaps + n, GAPS_MOST);
 				lost.lost += n;
 				lost.events += hweight64(v.lost & ~(v.lost << 1));
 				mroce_path_big(tx, p, s, false, now);
