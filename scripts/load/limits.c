@@ -1,0 +1,707 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mroce-limits DEVICE GID-INDEX TEST: one limit that the device advertises. At the limit what
+ * is asked for works, and is used; one above is refused, at once and with the errno that a
+ * program can understand. mroce-limits --list prints the tests. Exit status 0 if all is as it
+ * should be; else it says what is not.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <infiniband/verbs.h>
+
+#define MEMORY	(64 << 10)
+#define RIGHTS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+		 IBV_ACCESS_REMOTE_ATOMIC)
+
+#define die(...) do { printf("limits: " __VA_ARGS__); putchar('\n'); exit(1); } while (0)
+/* @call must fail with @want: a pointer is returned, or the errno */
+#define refused_pointer(call, want) (errno = 0, refused_with((call) ? 0 : errno, want, #call))
+#define refused(call, want) refused_with(call, want, #call)
+
+struct pair {
+	struct ibv_cq *cq;
+	struct ibv_qp *qp[2];
+};
+
+static struct ibv_context *ctx;
+static struct ibv_device_attr dev;
+static struct ibv_port_attr port;
+static struct ibv_pd *pd;
+static struct ibv_mr *mr;
+static uint8_t *memory;		/* first half: what is sent, second half: where to */
+static uint8_t gid_index;
+static union ibv_gid gid;
+
+static void refused_with(int got, int want, const char *call)
+{
+	if (got != want)
+		die("%s: %s, should be %s", call, got ? strerror(got) : "accepted",
+		    strerror(want));
+}
+
+static void must(int err, const char *what)
+{
+	if (err)
+		die("%s: %s", what, strerror(err));
+}
+
+static void *made(void *object, const char *what)
+{
+	if (!object)
+		die("%s: %s", what, strerrordesc_np(errno));
+	return object;
+}
+
+static struct ibv_qp *create_qp(struct ibv_cq *cq, struct ibv_srq *srq, struct ibv_qp_cap *cap)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .srq = srq, .cap = *cap, .qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+
+	*cap = init.cap;
+	return qp;
+}
+
+static int to_init(struct ibv_qp *qp, uint8_t port_num, uint16_t pkey_index)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_INIT, .port_num = port_num, .pkey_index = pkey_index,
+		.qp_access_flags = RIGHTS,
+	};
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
+			     IBV_QP_ACCESS_FLAGS);
+}
+
+static struct ibv_ah_attr self(void)
+{
+	return (struct ibv_ah_attr){
+		.is_global = 1, .port_num = 1,
+		.grh = { .dgid = gid, .sgid_index = gid_index, .hop_limit = 64 },
+	};
+}
+
+static int to_rtr(struct ibv_qp *qp, struct ibv_qp *peer, unsigned int reads)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp_num,
+		.max_dest_rd_atomic = reads, .min_rnr_timer = 12, .ah_attr = self(),
+	};
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			     IBV_QP_MIN_RNR_TIMER);
+}
+
+static int to_rts(struct ibv_qp *qp, unsigned int reads)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTS, .max_rd_atomic = reads, .timeout = 14, .retry_cnt = 7,
+		.rnr_retry = 7,
+	};
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static int modify(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr a = { .qp_state = state };
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
+}
+
+/* Two queue pairs of one completion queue, connected; an SRQ is the second's. */
+static struct pair connected(struct ibv_qp_cap *cap, struct ibv_srq *srq, int cqe,
+			     unsigned int reads)
+{
+	struct pair p = {};
+	int i;
+
+	p.cq = made(ibv_create_cq(ctx, cqe, NULL, NULL, 0), "ibv_create_cq");
+	for (i = 0; i < 2; i++) {
+		p.qp[i] = made(create_qp(p.cq, i ? srq : NULL, cap), "ibv_create_qp");
+		must(to_init(p.qp[i], 1, 0), "to INIT");
+	}
+	for (i = 0; i < 2; i++) {
+		must(to_rtr(p.qp[i], p.qp[!i], reads), "to RTR");
+		must(to_rts(p.qp[i], reads), "to RTS");
+	}
+	return p;
+}
+
+static void disconnect(struct pair *p)
+{
+	must(ibv_destroy_qp(p->qp[0]), "ibv_destroy_qp");
+	must(ibv_destroy_qp(p->qp[1]), "ibv_destroy_qp");
+	must(ibv_destroy_cq(p->cq), "ibv_destroy_cq");
+}
+
+/* @n completions come, each with @status */
+static void completes(struct ibv_cq *cq, unsigned int n, enum ibv_wc_status status)
+{
+	time_t end = time(NULL) + 100;
+	struct ibv_wc wc[32];
+	int i, got;
+
+	while (n) {
+		got = ibv_poll_cq(cq, n < 32 ? n : 32, wc);
+		if (got < 0)
+			die("ibv_poll_cq: %d", got);
+		for (i = 0; i < got; i++)
+			if (wc[i].status != status)
+				die("completion with %s, should be %s",
+				    ibv_wc_status_str(wc[i].status), ibv_wc_status_str(status));
+		n -= got;
+		if (!got && time(NULL) > end)
+			die("%u completions did not come", n);
+	}
+	if (ibv_poll_cq(cq, 1, wc))
+		die("a completion too many");
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	wr->send_flags |= IBV_SEND_SIGNALED;
+	wr->wr.rdma.remote_addr = (uintptr_t)memory + MEMORY / 2;
+	wr->wr.rdma.rkey = mr->rkey;
+	return ibv_post_send(qp, wr, &bad);
+}
+
+static int post_recv(struct ibv_qp *qp, struct ibv_srq *srq, struct ibv_sge *sge, int num)
+{
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = num }, *bad;
+
+	return srq ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad);
+}
+
+/* the first @size bytes are new, and not yet where they will be */
+static void fill(size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		memory[i] = rand();
+		memory[MEMORY / 2 + i] = ~memory[i];
+	}
+}
+
+static void arrived(size_t size, const char *what)
+{
+	if (memcmp(memory, memory + MEMORY / 2, size))
+		die("%s: wrong bytes arrived", what);
+}
+
+/* ---- requests ---- */
+
+static void test_qp_wr(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = dev.max_qp_wr, .max_recv_wr = dev.max_qp_wr,
+				  .max_send_sge = 1, .max_recv_sge = 1 };
+	unsigned int i, want = dev.max_qp_wr;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct pair p = connected(&cap, NULL, 2 * want, 1);
+	struct ibv_qp_cap more = { .max_send_wr = want + 1, .max_send_sge = 1 };
+
+	if (cap.max_send_wr < want || cap.max_recv_wr < want)
+		die("queues of %u and %u, not %u", cap.max_send_wr, cap.max_recv_wr, want);
+	for (i = 0; i < cap.max_recv_wr; i++)
+		must(post_recv(p.qp[1], NULL, NULL, 0), "a receive that there is room for");
+	refused(post_recv(p.qp[1], NULL, NULL, 0), ENOMEM);
+	for (i = 0; i < want; i++)
+		must(post_send(p.qp[0], &wr), "a send that there is room for");
+	completes(p.cq, 2 * want, IBV_WC_SUCCESS);
+	disconnect(&p);
+
+	p.cq = made(ibv_create_cq(ctx, 1, NULL, NULL, 0), "ibv_create_cq");
+	refused_pointer(create_qp(p.cq, NULL, &more), EINVAL);
+	more = (struct ibv_qp_cap){ .max_recv_wr = want + 1, .max_recv_sge = 1 };
+	refused_pointer(create_qp(p.cq, NULL, &more), EINVAL);
+	must(ibv_destroy_cq(p.cq), "ibv_destroy_cq");
+}
+
+/* A full send queue takes no more; full it stays, as the receives come late. */
+static void test_sq_full(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 64, .max_recv_wr = 256, .max_send_sge = 1,
+				  .max_recv_sge = 1 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct pair p = connected(&cap, NULL, 1024, 1);
+	unsigned int i, n = cap.max_send_wr;
+
+	for (i = 0; i < n; i++)
+		must(post_send(p.qp[0], &wr), "a send that there is room for");
+	refused(post_send(p.qp[0], &wr), ENOMEM);
+	for (i = 0; i < n; i++)
+		must(post_recv(p.qp[1], NULL, NULL, 0), "a receive");
+	completes(p.cq, 2 * n, IBV_WC_SUCCESS);
+	disconnect(&p);
+}
+
+static void spread(struct ibv_sge *sge, int n, size_t at)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		sge[i] = (struct ibv_sge){ (uintptr_t)memory + at + i * 100, 100, mr->lkey };
+}
+
+static void test_sge(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 4, .max_recv_wr = 4,
+				  .max_send_sge = dev.max_sge, .max_recv_sge = dev.max_sge };
+	struct ibv_qp_cap more = { .max_send_wr = 4, .max_send_sge = dev.max_sge + 1 };
+	struct pair p = connected(&cap, NULL, 16, 4);
+	int n = dev.max_sge;
+	struct ibv_sge from[n + 1], to[n + 1];
+	struct ibv_send_wr wr = { .sg_list = from, .num_sge = n };
+
+	spread(from, n + 1, 0);
+	spread(to, n + 1, MEMORY / 2);
+	fill(n * 100);
+	must(post_recv(p.qp[1], NULL, to, n), "a receive of max_sge pieces");
+	wr.opcode = IBV_WR_SEND;
+	must(post_send(p.qp[0], &wr), "a Send of max_sge pieces");
+	completes(p.cq, 2, IBV_WC_SUCCESS);
+	arrived(n * 100, "Send");
+
+	fill(n * 100);
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	must(post_send(p.qp[0], &wr), "a Write of max_sge pieces");
+	completes(p.cq, 1, IBV_WC_SUCCESS);
+	arrived(n * 100, "Write");
+
+	fill(n * 100);
+	wr.opcode = IBV_WR_RDMA_READ;
+	wr.num_sge = dev.max_sge_rd;
+	must(post_send(p.qp[0], &wr), "a Read of max_sge_rd pieces");
+	completes(p.cq, 1, IBV_WC_SUCCESS);
+	arrived(dev.max_sge_rd * 100, "Read");
+
+	wr.num_sge = cap.max_send_sge + 1;
+	refused(post_send(p.qp[0], &wr), EINVAL);
+	refused(post_recv(p.qp[1], NULL, to, cap.max_recv_sge + 1), EINVAL);
+	refused_pointer(create_qp(p.cq, NULL, &more), EINVAL);
+	more = (struct ibv_qp_cap){ .max_recv_wr = 4, .max_recv_sge = dev.max_sge + 1 };
+	refused_pointer(create_qp(p.cq, NULL, &more), EINVAL);
+	disconnect(&p);
+}
+
+/* no attribute names the limit: it is what a queue pair that asks for 512 has */
+static void test_inline(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2,
+				  .max_recv_sge = 1, .max_inline_data = 512 };
+	struct ibv_qp_cap more = { .max_send_wr = 4, .max_inline_data = 513 };
+	struct pair p = connected(&cap, NULL, 16, 1);
+	struct ibv_sge sge[2] = { { (uintptr_t)memory, 500, 0 },
+				  { (uintptr_t)memory + 500, 12, 0 } };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 2,
+				  .send_flags = IBV_SEND_INLINE };
+
+	if (cap.max_inline_data != 512)
+		die("max_inline_data is %u", cap.max_inline_data);
+	fill(513);
+	must(post_send(p.qp[0], &wr), "512 bytes inline");
+	completes(p.cq, 1, IBV_WC_SUCCESS);
+	arrived(512, "inline");
+	sge[1].length++;
+	refused(post_send(p.qp[0], &wr), EINVAL);
+	refused_pointer(create_qp(p.cq, NULL, &more), EINVAL);
+	disconnect(&p);
+}
+
+static void test_rd_atomic(void)
+{
+	unsigned int i, n = dev.max_qp_rd_atom, m = dev.max_qp_init_rd_atom;
+	struct ibv_qp_cap cap = { .max_send_wr = 4 * n, .max_recv_wr = 1, .max_send_sge = 1,
+				  .max_recv_sge = 1 };
+	struct pair p = connected(&cap, NULL, 8 * n, n < m ? n : m);
+	struct ibv_sge sge = { (uintptr_t)memory, 64, mr->lkey };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 };
+
+	fill(64);
+	for (i = 0; i < 4 * n; i++)
+		must(post_send(p.qp[0], &wr), "a Read");
+	completes(p.cq, 4 * n, IBV_WC_SUCCESS);
+	arrived(64, "Read");
+
+	must(modify(p.qp[0], IBV_QPS_RESET), "to RESET");
+	must(to_init(p.qp[0], 1, 0), "to INIT");
+	refused(to_rtr(p.qp[0], p.qp[1], n + 1), EINVAL);
+	must(to_rtr(p.qp[0], p.qp[1], n), "to RTR, after a refusal");
+	refused(to_rts(p.qp[0], m + 1), EINVAL);
+	must(to_rts(p.qp[0], m), "to RTS, after a refusal");
+	disconnect(&p);
+}
+
+/* A region that repeats 32 MiB: the longest message needs the addresses, not the memory. */
+static void test_max_msg(void)
+{
+	const size_t piece = 32 << 20, size = port.max_msg_sz;
+	struct ibv_qp_cap cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2,
+				  .max_recv_sge = 1 };
+	struct pair p = connected(&cap, NULL, 16, 4);
+	int fd = memfd_create("limits", 0);
+	struct ibv_sge sge[2];
+	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+	struct ibv_mr *big;
+	uint8_t *at;
+	size_t off;
+
+	if (fd < 0 || ftruncate(fd, piece))
+		die("memfd: %s", strerror(errno));
+	at = mmap(NULL, size + piece, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	for (off = 0; off < size + piece; off += piece)
+		if (mmap(at + off, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+		    MAP_FAILED)
+			die("mmap: %s", strerror(errno));
+	memset(at, 1, piece);
+	big = made(ibv_reg_mr(pd, at, size + piece, RIGHTS), "ibv_reg_mr");
+	wr.wr.rdma.remote_addr = (uintptr_t)at;
+	wr.wr.rdma.rkey = big->rkey;
+
+	sge[0] = (struct ibv_sge){ (uintptr_t)at, size, big->lkey };
+	sge[1] = (struct ibv_sge){ (uintptr_t)at, 1, big->lkey };
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	must(ibv_post_send(p.qp[0], &wr, &bad), "the longest Write");
+	completes(p.cq, 1, IBV_WC_SUCCESS);
+	/* a longer one ends as a request that cannot be, and with it the queue pair */
+	wr.num_sge = 2;
+	must(ibv_post_send(p.qp[0], &wr, &bad), "a longer Write");
+	completes(p.cq, 1, IBV_WC_LOC_LEN_ERR);
+	wr.opcode = IBV_WR_RDMA_READ;
+	must(ibv_post_send(p.qp[1], &wr, &bad), "a longer Read");
+	completes(p.cq, 1, IBV_WC_LOC_LEN_ERR);
+	disconnect(&p);
+	must(ibv_dereg_mr(big), "ibv_dereg_mr");
+	munmap(at, size + piece);
+	close(fd);
+}
+
+/* ---- queues ---- */
+
+static void test_cqe(void)
+{
+	struct ibv_cq *cq = made(ibv_create_cq(ctx, dev.max_cqe, NULL, NULL, 0), "ibv_create_cq");
+
+	if (cq->cqe < dev.max_cqe)
+		die("%d entries, not %d", cq->cqe, dev.max_cqe);
+	must(ibv_destroy_cq(cq), "ibv_destroy_cq");
+	refused_pointer(ibv_create_cq(ctx, dev.max_cqe + 1, NULL, NULL, 0), EINVAL);
+	cq = made(ibv_create_cq(ctx, 1, NULL, NULL, 0), "ibv_create_cq");
+	refused(ibv_resize_cq(cq, dev.max_cqe + 1), EINVAL);
+	must(ibv_resize_cq(cq, dev.max_cqe), "ibv_resize_cq to max_cqe");
+	if (cq->cqe < dev.max_cqe)
+		die("%d entries after resizing, not %d", cq->cqe, dev.max_cqe);
+	must(ibv_destroy_cq(cq), "ibv_destroy_cq");
+}
+
+static struct ibv_srq *create_srq(uint32_t wr, uint32_t sge, uint32_t limit)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = wr, .max_sge = sge, .srq_limit = limit },
+	};
+
+	return ibv_create_srq(pd, &init);
+}
+
+static void test_srq(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 4, .max_recv_wr = 4,
+				  .max_send_sge = dev.max_srq_sge, .max_recv_sge = 1 };
+	struct ibv_srq *srq = made(create_srq(dev.max_srq_wr, dev.max_srq_sge, 0), "ibv_create_srq");
+	int i, n = dev.max_srq_sge;
+	struct ibv_sge from[n + 1], to[n + 1];
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = from, .num_sge = n };
+	struct ibv_srq_attr attr;
+	struct pair p;
+
+	spread(from, n, 0);
+	spread(to, n + 1, MEMORY / 2);
+	fill(n * 100);
+	must(ibv_query_srq(srq, &attr), "ibv_query_srq");
+	if (attr.max_wr < (unsigned int)dev.max_srq_wr || attr.max_sge < (unsigned int)n)
+		die("an SRQ of %u and %u", attr.max_wr, attr.max_sge);
+	for (i = 0; i < (int)attr.max_wr; i++)
+		must(post_recv(NULL, srq, to, n), "a receive that there is room for");
+	refused(post_recv(NULL, srq, to, n), ENOMEM);
+	refused(post_recv(NULL, srq, to, attr.max_sge + 1), ENOMEM);
+	p = connected(&cap, srq, 16, 1);
+	must(post_send(p.qp[0], &wr), "a Send");
+	completes(p.cq, 2, IBV_WC_SUCCESS);
+	arrived(n * 100, "Send");
+	refused(post_recv(NULL, srq, to, attr.max_sge + 1), EINVAL);
+
+	attr.srq_limit = attr.max_wr + 1;
+	refused(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), EINVAL);
+	attr.srq_limit = attr.max_wr;
+	must(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), "srq_limit at max_wr");
+	disconnect(&p);
+	must(ibv_destroy_srq(srq), "ibv_destroy_srq");
+	refused_pointer(create_srq(dev.max_srq_wr + 1, 1, 0), EINVAL);
+	refused_pointer(create_srq(1, dev.max_srq_sge + 1, 0), EINVAL);
+	refused_pointer(create_srq(4, 1, 5), EINVAL);
+}
+
+/* ---- tables and addresses ---- */
+
+static void test_mr_size(void)
+{
+	/* so much memory there is not: not the length is refused but what is not mapped */
+	if (ibv_reg_mr(pd, memory, dev.max_mr_size, RIGHTS))
+		die("%llu bytes were registered", (unsigned long long)dev.max_mr_size);
+	if (errno != EFAULT && errno != ENOMEM)
+		die("max_mr_size: %s", strerror(errno));
+	refused_pointer(ibv_reg_mr(pd, memory, dev.max_mr_size + 1, RIGHTS), EINVAL);
+	refused_pointer(ibv_reg_mr(pd, memory, 0, RIGHTS), EINVAL);
+}
+
+static void test_port(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 1, .max_recv_wr = 1 };
+	struct ibv_cq *cq = made(ibv_create_cq(ctx, 1, NULL, NULL, 0), "ibv_create_cq");
+	struct ibv_qp *qp = made(create_qp(cq, NULL, &cap), "ibv_create_qp");
+	struct ibv_ah_attr ah = self();
+	struct ibv_port_attr attr;
+
+	refused(ibv_query_port(ctx, dev.phys_port_cnt + 1, &attr), EINVAL);
+	refused(to_init(qp, dev.phys_port_cnt + 1, 0), EINVAL);
+	refused(to_init(qp, 0, 0), EINVAL);
+	must(to_init(qp, dev.phys_port_cnt, 0), "the last port");
+	ah.port_num = dev.phys_port_cnt + 1;
+	refused_pointer(ibv_create_ah(pd, &ah), EINVAL);
+	must(ibv_destroy_qp(qp), "ibv_destroy_qp");
+	must(ibv_destroy_cq(cq), "ibv_destroy_cq");
+}
+
+static void test_pkey(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 1, .max_recv_wr = 1 };
+	struct ibv_cq *cq = made(ibv_create_cq(ctx, 1, NULL, NULL, 0), "ibv_create_cq");
+	struct ibv_qp *qp = made(create_qp(cq, NULL, &cap), "ibv_create_qp");
+	__be16 pkey;
+
+	if (port.pkey_tbl_len != dev.max_pkeys)
+		die("pkey_tbl_len %u, max_pkeys %u", port.pkey_tbl_len, dev.max_pkeys);
+	must(ibv_query_pkey(ctx, 1, dev.max_pkeys - 1, &pkey), "the last P_Key");
+	if (!ibv_query_pkey(ctx, 1, dev.max_pkeys, &pkey))
+		die("there is a P_Key beyond max_pkeys");
+	refused(to_init(qp, 1, dev.max_pkeys), EINVAL);
+	must(to_init(qp, 1, dev.max_pkeys - 1), "the last P_Key");
+	must(ibv_destroy_qp(qp), "ibv_destroy_qp");
+	must(ibv_destroy_cq(cq), "ibv_destroy_cq");
+}
+
+static void test_gid(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 1, .max_recv_wr = 1 };
+	struct ibv_cq *cq = made(ibv_create_cq(ctx, 1, NULL, NULL, 0), "ibv_create_cq");
+	struct ibv_qp *qp = made(create_qp(cq, NULL, &cap), "ibv_create_qp");
+	uint8_t own = gid_index;
+	union ibv_gid beyond;
+	struct ibv_ah_attr ah;
+
+	if (!ibv_query_gid(ctx, 1, port.gid_tbl_len, &beyond))
+		die("there is a GID beyond gid_tbl_len");
+	/* the index has eight bits: with 256 entries the last one, which is empty */
+	gid_index = port.gid_tbl_len < 256 ? port.gid_tbl_len : 255;
+	ah = self();
+	refused_pointer(ibv_create_ah(pd, &ah), ENODATA);
+	must(to_init(qp, 1, 0), "to INIT");
+	refused(to_rtr(qp, qp, 1), ENODATA);
+	gid_index = own;
+	must(to_rtr(qp, qp, 1), "to RTR");
+	must(ibv_destroy_qp(qp), "ibv_destroy_qp");
+	must(ibv_destroy_cq(cq), "ibv_destroy_cq");
+}
+
+/* ---- numbers of objects ---- */
+
+static void open_device(const char *name);
+
+static struct ibv_cq *one_cq;
+
+static void *make_pd(void) { return ibv_alloc_pd(ctx); }
+static int free_pd(void *o) { return ibv_dealloc_pd(o); }
+static void *make_ah(void)
+{
+	struct ibv_ah_attr attr = self();
+
+	return ibv_create_ah(pd, &attr);
+}
+
+static int free_ah(void *o) { return ibv_destroy_ah(o); }
+static void *make_cq(void) { return ibv_create_cq(ctx, 1, NULL, NULL, 0); }
+static int free_cq(void *o) { return ibv_destroy_cq(o); }
+static void *make_mr(void) { return ibv_reg_mr(pd, memory, 1, RIGHTS); }
+static int free_mr(void *o) { return ibv_dereg_mr(o); }
+static void *make_srq(void) { return create_srq(1, 1, 0); }
+static int free_srq(void *o) { return ibv_destroy_srq(o); }
+static void *make_qp(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 1, .max_recv_wr = 1 };
+
+	if (!one_cq)
+		one_cq = made(ibv_create_cq(ctx, 1, NULL, NULL, 0), "ibv_create_cq");
+	return create_qp(one_cq, NULL, &cap);
+}
+
+static int free_qp(void *o) { return ibv_destroy_qp(o); }
+
+/*
+ * One of the processes that share the objects among them, for each ring is mapped and a process
+ * has so many mappings only. Makes @n, or as many as it gets, and tells how many; destroys them
+ * when it may.
+ */
+static void holder(int n, void *(*make)(void), int (*unmake)(void *), int tell, int may)
+{
+	void **object = made(calloc(n, sizeof(*object)), "calloc");
+	int i, got;
+	char c;
+
+	open_device(ibv_get_device_name(ctx->device));
+	one_cq = NULL;
+	for (got = 0; got < n; got++) {
+		errno = 0;
+		object[got] = make();
+		if (!object[got])
+			break;
+	}
+	if (got < n && errno != ENOMEM)
+		die("object %d: %s", got + 1, strerror(errno));
+	if (write(tell, &got, sizeof(got)) != sizeof(got) || read(may, &c, 1) != 1)
+		exit(1);
+	/* the second half is left to the kernel, as of a program that is killed */
+	for (i = 0; i < got / 2; i++)
+		must(unmake(object[i]), "to destroy one");
+	exit(0);
+}
+
+/*
+ * Programs get @max less what the kernel (the GSI) and the holders themselves have of the kind.
+ * A place that becomes free can be had, and only that one.
+ */
+static void count(int max, void *(*make)(void), int (*unmake)(void *))
+{
+	enum { HOLDERS = 8 };
+	int i, got, all = 0, status, tell[2], may[2];
+	void *last = make();
+
+	made(last, "the first one");
+	if (pipe(may))
+		die("pipe: %s", strerror(errno));
+	fflush(stdout);
+	/* one after the other: only the last meets the limit */
+	for (i = 0; i < HOLDERS; i++) {
+		if (pipe(tell))
+			die("pipe: %s", strerror(errno));
+		if (!fork())
+			holder(max / HOLDERS, make, unmake, tell[1], may[0]);
+		close(tell[1]);
+		if (read(tell[0], &got, sizeof(got)) != sizeof(got))
+			die("a process ended");
+		close(tell[0]);
+		if (got < max / HOLDERS && i < HOLDERS - 1)
+			die("no more than %d of %d", all + got, max);
+		all += got;
+	}
+	if (all >= max || all < max - 4 * HOLDERS)
+		die("%d beside the first one, of %d", all, max);
+	refused_pointer(make(), ENOMEM);
+	must(unmake(last), "to destroy one");
+	last = made(make(), "one in its place");
+	refused_pointer(make(), ENOMEM);
+	if (write(may[1], "12345678", HOLDERS) != HOLDERS)
+		die("pipe: %s", strerror(errno));
+	for (i = 0; i < HOLDERS; i++)
+		if (wait(&status) < 0 || status)
+			die("a process ended with %d", status);
+	must(unmake(made(make(), "one after all are gone")), "to destroy it");
+	must(unmake(last), "to destroy one");
+	if (one_cq)
+		must(ibv_destroy_cq(one_cq), "ibv_destroy_cq");
+}
+
+static void test_pds(void) { count(dev.max_pd, make_pd, free_pd); }
+static void test_ahs(void) { count(dev.max_ah, make_ah, free_ah); }
+static void test_cqs(void) { count(dev.max_cq, make_cq, free_cq); }
+static void test_srqs(void) { count(dev.max_srq, make_srq, free_srq); }
+static void test_qps(void) { count(dev.max_qp, make_qp, free_qp); }
+static void test_mrs(void) { count(dev.max_mr, make_mr, free_mr); }
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	{ "qp_wr", test_qp_wr }, { "sq_full", test_sq_full }, { "sge", test_sge },
+	{ "inline", test_inline }, { "rd_atomic", test_rd_atomic }, { "max_msg", test_max_msg },
+	{ "cqe", test_cqe }, { "srq", test_srq }, { "mr_size", test_mr_size },
+	{ "port", test_port }, { "pkey", test_pkey }, { "gid", test_gid },
+	{ "pds", test_pds }, { "ahs", test_ahs }, { "cqs", test_cqs }, { "srqs", test_srqs },
+	{ "qps", test_qps }, { "mrs", test_mrs },
+};
+
+static void open_device(const char *name)
+{
+	struct ibv_device **list = made(ibv_get_device_list(NULL), "ibv_get_device_list");
+	int i;
+
+	for (i = 0; list[i] && strcmp(ibv_get_device_name(list[i]), name); i++)
+		;
+	if (!list[i])
+		die("no device %s", name);
+	ctx = made(ibv_open_device(list[i]), "ibv_open_device");
+	ibv_free_device_list(list);
+	must(ibv_query_device(ctx, &dev), "ibv_query_device");
+	must(ibv_query_port(ctx, 1, &port), "ibv_query_port");
+	must(ibv_query_gid(ctx, 1, gid_index, &gid), "ibv_query_gid");
+	pd = made(ibv_alloc_pd(ctx), "ibv_alloc_pd");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i;
+
+	if (argc == 2 && !strcmp(argv[1], "--list")) {
+		for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+			puts(tests[i].name);
+		return 0;
+	}
+	if (argc != 4) {
+		fprintf(stderr, "usage: mroce-limits DEVICE GID-INDEX TEST\n"
+			"       mroce-limits --list\n");
+		return 2;
+	}
+	gid_index = atoi(argv[2]);
+	open_device(argv[1]);
+	memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	mr = made(ibv_reg_mr(pd, memory, MEMORY, RIGHTS), "ibv_reg_mr");
+	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		if (!strcmp(argv[3], tests[i].name))
+			break;
+	if (i == sizeof(tests) / sizeof(tests[0]))
+		die("no test %s", argv[3]);
+	tests[i].run();
+	must(ibv_dereg_mr(mr), "ibv_dereg_mr");
+	must(ibv_dealloc_pd(pd), "ibv_dealloc_pd");
+	must(ibv_close_device(ctx), "ibv_close_device");
+	return 0;
+}
