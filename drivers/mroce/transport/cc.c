@@ -26,10 +26,12 @@
 #define HEAVY_LOSS_EVENTS	5		/* chance alone makes fewer than these of 16 */
 #define GROWTH_PERIOD		(250 * MROCE_USEC)	/* a packet each, on longer round trips */
 #define SMALL_GROWTH		8		/* part of a packet, of windows below one */
+#define LONG_RTT		(1 * MROCE_MSEC)
 #define MARKS_LIFE		(10000 * MROCE_MSEC)	/* of load without a mark */
 #define ALL_MARKED_PACKETS	32		/* every one marked, over so many round trips: */
 #define ALL_MARKED_ROUNDS	10		/* the network does not mean congestion */
 #define ECT_TIMEOUTS		5	/* a full queue makes as many as three */
+#define STEADY_SHIFT		2	/* pace beyond the window after start-up */
 #define UNKNOWN_RTT		(100 * MROCE_USEC)
 
 static u32 packet_cost(const struct mroce_tx *tx)
@@ -42,15 +44,19 @@ static struct mroce_tx_plane *plane_of(struct mroce_tx *tx, const struct mroce_t
 	return &tx->plane[p->plane];
 }
 
-/* What the window lets the path send in a second, for pacing. */
+/*
+ * What the path may send in a second, for pacing: its window in a round trip, and as much more as
+ * it may grow in one. What waits in a queue is not where a packet now and then should wait, so a
+ * window below a packet counts by the least round trip, and as it is.
+ */
 static void set_rate(struct mroce_tx *tx, struct mroce_txpath *p)
 {
+	bool tiny = plane_of(tx, p)->window < packet_cost(tx);
 	u64 rate;
 
-	/* what waits in a queue is not where a packet now and then should wait */
-	rate = div_u64((u64)p->cwnd * 1000000000ULL,
-		       (plane_of(tx, p)->window < packet_cost(tx) ? p->base : p->srtt) ?:
-		       UNKNOWN_RTT);
+	rate = div_u64((u64)p->cwnd * 1000000000ULL, (tiny ? p->base : p->srtt) ?: UNKNOWN_RTT);
+	if (!tiny)
+		rate += p->cwnd < p->ssthresh ? rate : rate >> STEADY_SHIFT;
 	if (p->state == MROCE_PATH_ACTIVE) {
 		plane_of(tx, p)->paced += rate - p->paced;
 		mroce_plane_rate(tx, plane_of(tx, p));
@@ -275,7 +281,7 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 	struct mroce_tx_plane *pl = plane_of(tx, p);
 	u32 marked = ack->ce - p->ce;
 	s32 packets = ack->packets - p->packets;
-	u32 grown;
+	u32 grown, most;
 
 	if (packets > 0) {
 		p->round_packets += packets;
@@ -295,7 +301,13 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 		p->round_ce += marked;
 		p->marks_seen = true;
 		p->marks_age = 0;
-		cut(tx, p, min_t(u64, (u64)marked * packet_cost(tx) / 2, U32_MAX), FLOOR_SHIFT);
+		/*
+		 * on a long way everything that was sent before the first answer is marked at
+		 * once: less a round trip, or the link runs dry
+		 */
+		most = p->srtt > LONG_RTT ? carried(tx, p) >> DELAY_SHIFT : U32_MAX;
+		most -= min(most, p->round_cut);
+		cut(tx, p, min_t(u64, (u64)marked * packet_cost(tx) / 2, most), FLOOR_SHIFT);
 	} else if (acked_bytes && p->newest <= pl->full_at && p->cwnd < CWND_LAST &&
 		   !losing(p)) {
 		/* only a window that was full since then grows (rule 18) */

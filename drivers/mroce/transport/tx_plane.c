@@ -65,14 +65,12 @@ static u32 packet_cost(const struct mroce_tx *tx)
 }
 
 /*
- * Sets the plane's rate anew: the share, or what its windows give, whichever is lower. Twice that
- * of the windows, for they may double in a round trip; but a window below a packet is a rate and
- * nothing else.
+ * Sets the plane's rate anew: the share, or what its windows give, whichever is lower.
  */
 void mroce_plane_rate(struct mroce_tx *tx, struct mroce_tx_plane *pl)
 {
 	u32 cost = packet_cost(tx), train = tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD;
-	u64 rate = pl->window < cost ? pl->paced : 2 * pl->paced, quantum, ahead = AHEAD;
+	u64 rate = pl->paced, quantum, ahead = AHEAD;
 
 	pl->by_share = pl->share && (u64)pl->share << 10 < rate;
 	if (pl->by_share) {
