@@ -371,6 +371,9 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, 
 			continue;
 		best = p;
 		*room = min(r, ready[p->plane]);
+		/* none is lighter() than this */
+		if (burden(p, now) <= BURDEN_NOISE)
+			break;
 	}
 	/* a plane of which no path has room is full: windows hold it back, not the share */
 	for (full &= ~planes; full; full &= full - 1) {

@@ -244,17 +244,21 @@ static int user_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct s
 	while (added < len) {
 		void *p = *base + in;
 		struct page *page = virt_to_page(p);
-		struct folio *folio = page_folio(page);
-		unsigned int left = folio_size(folio) - offset_in_folio(folio, p);
 		unsigned int n = min_t(size_t, len - added, step - in);
+		unsigned int left = PAGE_SIZE - offset_in_page(p);
 
+		if (PageCompound(page)) {
+			struct folio *folio = page_folio(page);
+
+			left = folio_size(folio) - offset_in_folio(folio, p);
+		}
 		n = min(n, left);
 		if (p == end) {
 			skb_frag_size_add(frag, n);
 		} else {
 			if (nr == MAX_SKB_FRAGS)
 				break;
-			folio_get(folio);
+			get_page(page);
 			skb_fill_page_desc_noacc(skb, nr, page, offset_in_page(p), n);
 			frag = &info->frags[nr++];
 		}

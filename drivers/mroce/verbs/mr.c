@@ -28,8 +28,10 @@
 
 /**
  * struct mr_found - what this processor looked up, by the low bits of its index
- * @dev: device, @mr: region, @index: key >> 8
- * @erased: @mr_erased before the look-up; valid as long as that has not moved
+ * @dev: device
+ * @mr: region
+ * @index: key >> 8
+ * @erased: mr_erased before the look-up; valid as long as that has not moved
  *
  * Bottom halves off, and never in hard interrupts.
  */
