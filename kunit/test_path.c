@@ -320,6 +320,7 @@ static void others_follow(struct kunit *test)
 	u32 i, k;
 
 	single(test, 6);
+	env->tx.nplanes = 2;
 	for (i = 3; i < 6; i++) {
 		mroce_plane_leave(&env->tx, &env->tx.path[i]);
 		env->tx.path[i].plane = 1;
