@@ -31,7 +31,7 @@
 #define ALL_MARKED_PACKETS	32		/* every one marked, over so many round trips: */
 #define ALL_MARKED_ROUNDS	10		/* the network does not mean congestion */
 #define ECT_TIMEOUTS		5	/* a full queue makes as many as three */
-#define STEADY_SHIFT		2	/* pace beyond the window after start-up */
+#define STEADY_SHIFT		2	/* pace beyond the window after start-up: a quarter */
 #define UNKNOWN_RTT		(100 * MROCE_USEC)
 
 static u32 packet_cost(const struct mroce_tx *tx)

@@ -12,7 +12,7 @@
 #define HELLO_WAIT_LAST		(100 * MROCE_MSEC)
 #define STARVED_WAIT		(10 * MROCE_MSEC)	/* until memory is asked for again */
 #define QUANTUM			61440	/* bytes of a stream's turn */
-#define ASK_LEAST		20000U	/* ns between ACKs asked for that can wait */
+#define ASK_LEAST		10000U	/* ns between ACKs asked for that can wait */
 #define PATH_CHOICES		3	/* paths with room that are compared */
 #define BURDEN_NOISE		10000	/* ns by which paths differ for no reason */
 #define BURDEN_LIFE		5	/* as a shift: 32 times what it says without being used */
@@ -438,7 +438,7 @@ static bool wants_ack(struct mroce_tx *tx, const struct mroce_txpath *p,
 	if (pl->idle && !pl->left)
 		return true;
 	/* of much that is spread over many paths each would wait for its own ACK */
-	if (tx->backlog >= tx->train && now - pl->asked_at >= max(p->srtt / 2, ASK_LEAST))
+	if (tx->backlog >= 4 * tx->max_payload && now - pl->asked_at >= max(p->srtt / 2, ASK_LEAST))
 		return true;
 	return !x->txs->response && !(x->msg->note & MROCE_MSG_LAZY) &&
 	       !mroce_opinfo[x->msg->opcode].answered && runs_dry(tx, x->txs);
