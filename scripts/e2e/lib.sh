@@ -209,12 +209,13 @@ exchange() {
 	local name=$1 i pid status=0
 	timeout "$LIMIT" $(enter $server) bash -c "exec $2" >"$log.server" 2>&1 &
 	pid=$!
-	for i in $(seq 100); do
+	for i in $(seq 300); do
 		listening && break
 		kill -0 $pid 2>/dev/null || break
 		sleep 0.1
 	done
-	sleep 0.1
+	# rdma_cm says LISTEN a little before it does
+	sleep 0.3
 	timeout "$LIMIT" $(enter $client) bash -c "exec $3" >"$log" 2>&1 || status=$?
 	if [ "$status" -ne 0 ]; then
 		sleep 0.5
