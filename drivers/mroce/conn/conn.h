@@ -228,6 +228,7 @@ struct mroce_plane_share {
  * @half_ids: numbers of sending halves; @nrx receiving halves, @unconfirmed of these not heard of
  * @rx_size: bytes of the receiving halves, @rx_size_max at most
  * @alive: halves whose memory is not yet free
+ * @shared: bits of the planes of known capacity; @share: of each plane
  * @verify: finds out who is at @unproven, from @unproven_own; one at a time (@verifying)
  */
 struct mroce_conns {
@@ -241,6 +242,7 @@ struct mroce_conns {
 	atomic_t unconfirmed;
 	atomic_t alive;
 	struct mroce_bucket resets;
+	unsigned long shared;
 	struct mroce_plane_share share[MROCE_MAX_PLANES];
 	struct work_struct verify;
 	unsigned long verifying;

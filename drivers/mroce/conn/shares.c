@@ -47,6 +47,10 @@ void mroce_shares_capacity(struct mroce_dev *dev, u8 plane, u32 mbits)
 	spin_lock_bh(&ps->lock);
 	mroce_share_capacity(&ps->share, min_t(u64, KIB_PER_MBIT(mbits), U32_MAX / 2));
 	spin_unlock_bh(&ps->lock);
+	if (mbits)
+		set_bit(plane, &dev->conns->shared);
+	else
+		clear_bit(plane, &dev->conns->shared);
 }
 
 void mroce_shares_join(struct mroce_rxhalf *h)
@@ -94,13 +98,15 @@ static struct mroce_rxhalf *next_told(struct mroce_plane_share *ps)
 
 void mroce_shares_tell(struct mroce_dev *dev)
 {
+	unsigned long shared = READ_ONCE(dev->conns->shared);
 	struct mroce_plane_share *ps = dev->conns->share;
 	struct mroce_rxhalf *h;
 	u32 i, n;
 
-	for (i = 0; i < MROCE_MAX_PLANES; i++) {
+	for (; shared; shared &= shared - 1) {
+		i = __ffs(shared);
 		/* nobody waits for another where there is one */
-		if (!READ_ONCE(ps[i].share.capacity) || READ_ONCE(ps[i].share.active) < 2)
+		if (READ_ONCE(ps[i].share.active) < 2)
 			continue;
 		for (n = 0; n < TELL; n++) {
 			h = next_told(&ps[i]);
