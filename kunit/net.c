@@ -136,8 +136,12 @@ void sim_net_reset(struct sim *s)
 {
 	u32 i, n = topo(s)->planes * plane_links(s);
 
-	for (i = 0; s->net.link && i < n; i++)
-		memset(&s->net.link[i].stats, 0, sizeof(s->net.link[i].stats));
+	for (i = 0; s->net.link && i < n; i++) {
+		struct sim_link *l = &s->net.link[i];
+
+		memset(&l->stats, 0, sizeof(l->stats));
+		l->stats.before = sim_link_queue(s, l);
+	}
 	s->net.since = s->now;
 }
 
@@ -220,6 +224,11 @@ bool sim_net_refuses(struct sim *s, u32 host, u32 plane, u32 bytes)
 
 	return l && l->wire->qdisc && l->wire->limit && !l->down &&
 	       sim_link_queue(s, l) + bytes > l->wire->limit;
+}
+
+u64 sim_link_left(struct sim *s, const struct sim_link *l)
+{
+	return l->stats.before + l->stats.bytes - sim_link_queue(s, l);
 }
 
 static bool is_lost(struct sim *s, struct sim_link *l, bool ack)

@@ -54,12 +54,12 @@ enum sim_link_kind { SIM_UP, SIM_DOWN, SIM_TRUNK, SIM_FAN, SIM_LINK_KINDS };
 
 /**
  * struct sim_link_stats - since the last sim_net_reset()
- * @packets, @bytes: that were sent on; @marked of them here
+ * @packets, @bytes: that came into the queue; @marked of them here; @before: bytes that were in it
  * @tail_drops, @lost, @policed, @cut: packets that were not
  * @max_queue: bytes; @area: bytes × ns, the queue's integral over time
  */
 struct sim_link_stats {
-	u64 packets, bytes, marked, tail_drops, lost, policed, cut, max_queue, area;
+	u64 packets, bytes, before, marked, tail_drops, lost, policed, cut, max_queue, area;
 };
 
 #define SIM_ARRIVAL_ACK	    0x01
@@ -114,6 +114,8 @@ void sim_net_free(struct sim *s);
 u32 sim_planes(struct sim *s);
 /* Would a host's device drop a transmission of so many bytes before it leaves the host? */
 bool sim_net_refuses(struct sim *s, u32 host, u32 plane, u32 bytes);
+/* bytes that have left a link since the last sim_net_reset() */
+u64 sim_link_left(struct sim *s, const struct sim_link *l);
 /* bytes in a link's queue now */
 u64 sim_link_queue(struct sim *s, const struct sim_link *l);
 

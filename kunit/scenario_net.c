@@ -165,7 +165,7 @@ static void measure_links(struct trial *t, struct trial_result *r)
 	for (i = 0; i < sim_planes(t->s); i++) {
 		struct sim_link *l = trial_neck(t, i);
 
-		bytes += l->stats.bytes;
+		bytes += sim_link_left(t->s, l);
 		could += l->wire->rate;
 		r->packets += l->stats.packets;
 		r->drops += l->stats.tail_drops + l->stats.policed;
