@@ -425,7 +425,7 @@ static void second_loss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->x.path, 1);
 }
 
-static void unreachable(struct kunit *test)
+static void no_route(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
 	struct mroce_txpath *p;
@@ -688,7 +688,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(suspect),
 				     KUNIT_CASE(others_follow),
 				     KUNIT_CASE(moves),
 				     KUNIT_CASE(second_loss),
-				     KUNIT_CASE(unreachable),
+				     KUNIT_CASE(no_route),
 				     KUNIT_CASE(black_hole),
 				     KUNIT_CASE(black_hole_of_one_path),
 				     {} };
