@@ -75,7 +75,7 @@ static void loss(struct kunit *test)
 		c.topo.up.ack_loss = cases[i].ppm;
 		c.topo.down.loss = 0;
 		run(test, &c, &r);
-		kunit_info(test, "loss %u ppm: %u%% of goodput, resent %u ppm\n", cases[i].ppm,
+		kunit_info(test, "%u ppm lost: %u%% of goodput, resent %u ppm\n", cases[i].ppm,
 			   percent(r.goodput, base.goodput), r.resent);
 		KUNIT_EXPECT_GE(test, percent(r.goodput, base.goodput), cases[i].least);
 		/* resent is what was lost, and not much more */

@@ -70,7 +70,7 @@ static void settling(struct trial *t, const struct scenario *sc, u32 packets)
 	trial_settle(t, packets, SIM_MILLION / 20, t->start + t->c.warm, end, &later);
 	t0 = sc->arg2 ? t->start + t->c.load.start : all.first - RTT / 2;
 	in_t = all.at > t0 ? (double)(all.at - t0) / unit : 0;
-	scenario_note("windows of %u packets beyond 5%% after 2 T: %.2f%%; worst in the end: %.0f%%",
+	scenario_note("windows of %u packets beyond 5%% after 2 T: %.2f%%; worst last: %.0f%%",
 		      packets, later.off / 10000.0, later.worst / 10000.0);
 	snprintf(what, sizeof(what), "settled, in T, windows of %u packets", packets);
 	scenario_most(what, all.at == MROCE_NEVER ? 1000 : in_t, 2, "T");
