@@ -28,7 +28,7 @@
 #define ASK_STEP	32		/* peers asked in a step, at most */
 #define MAX_RX		65536		/* receiving halves of a device; */
 #define MAX_RX_SHIFT	6		/* and of their memory 1/64 of the host's */
-#define MAX_RX_ADDR	1024		/* of these, of one address: each HELLO looks through them */
+#define MAX_RX_ADDR	1024		/* of these, of one address: a HELLO looks through them */
 
 static DEFINE_SPINLOCK(table_lock);
 /*

@@ -640,7 +640,7 @@ void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now)
 
 void mroce_txs_acked_run(struct mroce_txs *txs, u32 spn, u32 n, u64 now)
 {
-	/* the oldest, and nothing after it was acknowledged, lost or refused: no bit tells of them */
+	/* the oldest, and nothing after it acknowledged, lost or refused: no bit tells of them */
 	if (spn == txs->una && n <= txs->nxt - spn && !txs->nacked && !txs->nlost &&
 	    !txs->refused && !txs->paused) {
 		txs->progress_at = now;
