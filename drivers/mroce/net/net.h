@@ -26,6 +26,7 @@ struct mroce_sock;
  * @ifindex: of the plane's netdev; routes must leave by it unless the destination is local. 0: any
  * @dst: cached route, with a reference; replaced under @lock, NULL if none
  * @cookie: for dst_check()
+ * @turn: counts what makes a route that was looked up before out of date
  * @lock: spinlock around @dst (short, irqsave)
  */
 struct mroce_flow {
@@ -35,13 +36,17 @@ struct mroce_flow {
 	int ifindex;
 	struct dst_entry *dst;
 	u32 cookie;
-	spinlock_t lock; /* @dst and @cookie */
+	u32 turn;
+	spinlock_t lock; /* @dst, @cookie, @turn, and changes of the others */
 };
 
 void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr,
 		     const struct in6_addr *daddr, __be16 sport, int ifindex);
 /* drops the route; afterwards nothing of the flow refers to a netdev. Any context. */
 void mroce_flow_drop(struct mroce_flow *flow);
+/* goes elsewhere from now on; of the same family. Any context. */
+void mroce_flow_turn(struct mroce_flow *flow, const struct in6_addr *saddr,
+		     const struct in6_addr *daddr, __be16 sport, int ifindex);
 
 /**
  * mroce_flow_mtu() - largest IP packet that the path passes now, bytes

@@ -10,6 +10,7 @@
 #include <net/ip6_route.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/route.h>
 
 #include "internal.h"
@@ -25,22 +26,47 @@ void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr,
 	spin_lock_init(&flow->lock);
 }
 
-static void flow_set(struct mroce_flow *flow, struct dst_entry *dst, u32 cookie)
+/* Takes over the reference. Not if the flow has been turned elsewhere since it was @turn. */
+static void flow_set(struct mroce_flow *flow, struct dst_entry *dst, u32 cookie, u32 turn)
 {
-	struct dst_entry *old;
 	unsigned long flags;
 
 	spin_lock_irqsave(&flow->lock, flags);
-	old = flow->dst;
-	flow->dst = dst;
-	flow->cookie = cookie;
+	if (flow->turn == turn) {
+		swap(flow->dst, dst);
+		flow->cookie = cookie;
+	}
 	spin_unlock_irqrestore(&flow->lock, flags);
-	dst_release(old);
+	dst_release(dst);
 }
 
 void mroce_flow_drop(struct mroce_flow *flow)
 {
-	flow_set(flow, NULL, 0);
+	struct dst_entry *dst = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&flow->lock, flags);
+	swap(flow->dst, dst);
+	flow->turn++;
+	spin_unlock_irqrestore(&flow->lock, flags);
+	dst_release(dst);
+}
+
+void mroce_flow_turn(struct mroce_flow *flow, const struct in6_addr *saddr,
+		     const struct in6_addr *daddr, __be16 sport, int ifindex)
+{
+	struct dst_entry *dst = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&flow->lock, flags);
+	swap(flow->dst, dst);
+	flow->turn++;
+	flow->saddr = *saddr;
+	flow->daddr = *daddr;
+	flow->sport = sport;
+	flow->ifindex = ifindex;
+	spin_unlock_irqrestore(&flow->lock, flags);
+	dst_release(dst);
 }
 
 /* the cached route with a reference of its own; NULL if there is none or it is out of date */
@@ -62,8 +88,16 @@ static struct dst_entry *flow_cached(struct mroce_flow *flow)
 /*
  * A plane's packets leave by its netdev, whatever the routing table prefers. This host's own
  * addresses are reached over lo, whichever netdev holds them: a lookup that insists on another
- * would not find them.
+ * would not find them. IPv4 chooses among next hops, by a hash of the ports, only for a lookup
+ * that insists on no netdev: so that is tried first.
  */
+/* @dev is the netdev, or the VRF that it belongs to */
+static bool leaves_by(const struct net_device *dev, int ifindex)
+{
+	return dev->ifindex == ifindex || (netif_is_l3_master(dev) && dev->ifindex ==
+					   l3mdev_master_ifindex_by_index(dev_net(dev), ifindex));
+}
+
 static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_flow *flow,
 				__be16 dport)
 {
@@ -75,11 +109,17 @@ static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_f
 		.fl4_sport = flow->sport,
 		.fl4_dport = dport,
 	};
+	bool local = inet_addr_type(net, fl.daddr) == RTN_LOCAL;
+	struct flowi4 any = fl;
 	struct rtable *rt;
 
-	if (inet_addr_type(net, fl.daddr) == RTN_LOCAL)
-		fl.flowi4_oif = 0;
-	rt = ip_route_output_flow(net, &fl, sk);
+	any.flowi4_oif = 0;
+	rt = ip_route_output_flow(net, &any, sk);
+	if (!local && flow->ifindex && (IS_ERR(rt) || !leaves_by(rt->dst.dev, flow->ifindex))) {
+		if (!IS_ERR(rt))
+			ip_rt_put(rt);
+		rt = ip_route_output_flow(net, &fl, sk);
+	}
 	if (IS_ERR(rt))
 		return ERR_CAST(rt);
 	if (rt->rt_flags & RTCF_BROADCAST) {
@@ -135,6 +175,8 @@ struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flo
 {
 	bool v4 = mroce_addr_v4(&flow->daddr);
 	struct dst_entry *dst;
+	struct mroce_flow to;
+	unsigned long flags;
 	struct sock *sk;
 	u32 cookie = 0;
 
@@ -151,12 +193,21 @@ struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flo
 	 */
 	if (irqs_disabled())
 		return ERR_PTR(-EAGAIN);
-	dst = v4 ? route4(sock->net, sk, flow, sock->port) :
-		   route6(sock->net, sk, flow, sock->port, &cookie);
+	spin_lock_irqsave(&flow->lock, flags);
+	to = (struct mroce_flow){
+		.saddr = flow->saddr,
+		.daddr = flow->daddr,
+		.sport = flow->sport,
+		.ifindex = flow->ifindex,
+		.turn = flow->turn,
+	};
+	spin_unlock_irqrestore(&flow->lock, flags);
+	dst = v4 ? route4(sock->net, sk, &to, sock->port) :
+		   route6(sock->net, sk, &to, sock->port, &cookie);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EHOSTUNREACH ? dst : ERR_PTR(-ENETUNREACH);
 	dst_hold(dst);
-	flow_set(flow, dst, cookie);
+	flow_set(flow, dst, cookie, to.turn);
 	return dst;
 }
 
