@@ -141,6 +141,7 @@ static void types_and_lengths(struct kunit *test)
 		struct mroce_open o;
 		struct mroce_hello h;
 		struct mroce_reset r;
+		struct mroce_verify v;
 		struct mroce_ud u;
 	} *x = kunit_kzalloc(test, sizeof(*x), GFP_KERNEL);
 	u8 buf[MROCE_HEADER_MAX] = { MROCE_WIRE_VERSION };
@@ -167,6 +168,8 @@ static void types_and_lengths(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, mroce_parse_hello(buf, sizeof(buf), &x->h), other);
 		if (type != MROCE_T_RESET)
 			KUNIT_EXPECT_EQ(test, mroce_parse_reset(buf, sizeof(buf), &x->r), other);
+		if (type != MROCE_T_VERIFY)
+			KUNIT_EXPECT_EQ(test, mroce_parse_verify(buf, sizeof(buf), &x->v), other);
 		if (type != MROCE_T_UD)
 			KUNIT_EXPECT_EQ(test, mroce_parse_ud(buf, sizeof(buf), &x->u), other);
 	}
@@ -185,6 +188,17 @@ static void types_and_lengths(struct kunit *test)
 			-EBADMSG);
 	buf[1] = MROCE_T_RESET;
 	KUNIT_EXPECT_EQ(test, mroce_parse_reset(buf, sizeof(struct mroce_wire_reset) - 1, &x->r),
+			-EBADMSG);
+	/* a nonce of 0 stands for none, and an answer must repeat the question's */
+	buf[1] = MROCE_T_VERIFY;
+	KUNIT_EXPECT_EQ(test, mroce_parse_verify(buf, sizeof(struct mroce_wire_verify) - 1, &x->v),
+			-EBADMSG);
+	KUNIT_EXPECT_EQ(test, mroce_parse_verify(buf, sizeof(struct mroce_wire_verify), &x->v),
+			-EBADMSG);
+	buf[sizeof(struct mroce_wire_base)] = 1;
+	KUNIT_EXPECT_EQ(test, mroce_parse_verify(buf, sizeof(struct mroce_wire_verify), &x->v), 0);
+	buf[offsetof(struct mroce_wire_verify, flags)] = MROCE_V_REPLY;
+	KUNIT_EXPECT_EQ(test, mroce_parse_verify(buf, sizeof(struct mroce_wire_verify), &x->v),
 			-EBADMSG);
 	buf[1] = MROCE_T_UD;
 	KUNIT_EXPECT_EQ(test, mroce_parse_ud(buf, sizeof(struct mroce_wire_ud) - 1, &x->u),

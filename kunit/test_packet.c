@@ -167,6 +167,7 @@ static void layout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_open), 56);
 	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_hello), 280);
 	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_reset), 32);
+	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_verify), 40);
 	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_ud), 40);
 }
 
@@ -234,6 +235,7 @@ static void other_round_trips(struct kunit *test)
 	u8 buf[MROCE_HEADER_MAX], again[MROCE_HEADER_MAX];
 	struct mroce_control c, c2;
 	struct mroce_open o, o2;
+	struct mroce_verify v, v2;
 	struct mroce_reset r, r2;
 	struct mroce_ud u, u2;
 	u32 i;
@@ -271,6 +273,17 @@ static void other_round_trips(struct kunit *test)
 				0);
 		KUNIT_EXPECT_EQ(test, r2.instance, r.instance);
 		KUNIT_EXPECT_EQ(test, r2.base.number, r.base.number);
+
+		randomise(&v, sizeof(v));
+		v.nonce |= 1;
+		v.echo |= 1;
+		mroce_build_verify(buf, &v);
+		KUNIT_ASSERT_EQ(test,
+				mroce_parse_verify(buf, sizeof(struct mroce_wire_verify), &v2), 0);
+		KUNIT_EXPECT_EQ(test, v2.nonce, v.nonce);
+		KUNIT_EXPECT_EQ(test, v2.echo, v.echo);
+		KUNIT_EXPECT_EQ(test, v2.flags, v.flags);
+		KUNIT_EXPECT_EQ(test, v2.base.id, v.base.id);
 
 		randomise(&u, sizeof(u));
 		u.dst_qpn &= 0xffffff;

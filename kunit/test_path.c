@@ -51,7 +51,7 @@ static void load(struct kunit *test, u8 path)
 	struct tx_env *env = test->priv;
 	u32 i, k;
 
-	for (i = 0; i < 64; i++) {
+	for (i = 0; i < 512; i++) {
 		tx_complete(env, 0);
 		tx_post(env, 0, MROCE_OP_WRITE, 100);
 		tx_pick_all(env);

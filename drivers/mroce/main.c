@@ -7,10 +7,13 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
-#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
 #include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
 #include <rdma/rdma_netlink.h>
 
+#include "observe/netlink.h"
 #include "mroce.h"
 #include <mroce/wire.h>
 
@@ -31,8 +34,49 @@ static struct mroce_dev *dev_of(const struct net_device *ndev)
 
 	lockdep_assert_held(&mroce_devs_lock);
 	list_for_each_entry(dev, &mroce_devs, node)
-		if (dev->ndev == ndev)
+		if (mroce_plane_slot(dev, ndev) >= 0)
 			return dev;
+	return NULL;
+}
+
+struct mroce_dev *mroce_dev_of_netdev(const struct net_device *ndev)
+{
+	return dev_of(ndev);
+}
+
+int mroce_devs_each(int (*fn)(struct mroce_dev *dev, void *arg), void *arg)
+{
+	struct mroce_dev *dev;
+	int err = 0;
+
+	mutex_lock(&mroce_devs_lock);
+	list_for_each_entry(dev, &mroce_devs, node) {
+		err = fn(dev, arg);
+		if (err)
+			break;
+	}
+	mutex_unlock(&mroce_devs_lock);
+	return err;
+}
+
+struct mroce_dev *mroce_dev_by_arrival(struct mroce_sock *sock, const struct mroce_arrival *from)
+{
+	struct mroce_dev *dev = mroce_dev_by_addr(sock, &from->daddr);
+
+	if (dev)
+		return dev;
+	list_for_each_entry_rcu(dev, &mroce_devs, node) {
+		struct net_device *ndev;
+		u32 i;
+
+		if (READ_ONCE(dev->sock) != sock || READ_ONCE(dev->gone))
+			continue;
+		for (i = 1; i < MROCE_MAX_PLANES; i++) {
+			ndev = rcu_dereference(dev->plane[i].ndev);
+			if (ndev && ndev->ifindex == from->ifindex && ib_device_try_get(&dev->ib))
+				return dev;
+		}
+	}
 	return NULL;
 }
 
@@ -48,7 +92,7 @@ int mroce_devs_add(struct mroce_dev *dev)
 		 !net_eq(dev_net(dev->ndev), mroce_sock_net(dev->sock)))
 		err = -ENODEV;
 	else
-		list_add_tail(&dev->node, &mroce_devs);
+		list_add_tail_rcu(&dev->node, &mroce_devs);
 	mutex_unlock(&mroce_devs_lock);
 	rtnl_unlock();
 	return err;
@@ -76,8 +120,11 @@ int mroce_devs_registered(struct mroce_dev *dev)
 void mroce_devs_del(struct mroce_dev *dev)
 {
 	mutex_lock(&mroce_devs_lock);
-	list_del_init(&dev->node);
+	if (!list_empty(&dev->node))
+		list_del_rcu(&dev->node);
 	mutex_unlock(&mroce_devs_lock);
+	synchronize_rcu();
+	INIT_LIST_HEAD(&dev->node);
 }
 
 /* ---- netdevs ---- */
@@ -109,6 +156,10 @@ static int mroce_netdev_event(struct notifier_block *nb, unsigned long event, vo
 		goto unlock;
 	}
 
+	if (ndev != dev->ndev) {
+		mroce_plane_del(dev, mroce_plane_slot(dev, ndev));
+		goto unlock;
+	}
 	mroce_dev_gone(dev);
 	/* not registered yet: whoever is doing that will see that it is gone */
 	if (dev->registered && ib_device_try_get(&dev->ib)) {
@@ -124,38 +175,53 @@ static struct notifier_block mroce_netdev_nb = {
 	.notifier_call = mroce_netdev_event,
 };
 
-/* ---- rdma link ---- */
-
-/* Can this netdev carry a link? Says why not: newlink has no other way to. */
-static int netdev_usable(const struct net_device *ndev)
+/* A plane's address came or went: it is named to the peers, or another one. Any context. */
+static int addr_changed(struct net_device *ndev)
 {
-	/* rdma_cm resolves nothing else on every supported kernel (Documentation/) */
-	if (ndev->flags & IFF_LOOPBACK) {
-		pr_warn("%s: a loopback device cannot carry a link; traffic of a host to itself works over any other\n",
-			netdev_name(ndev));
-		return -EOPNOTSUPP;
-	}
-	if (ndev->type != ARPHRD_ETHER || ndev->addr_len != ETH_ALEN) {
-		pr_warn("%s: is no Ethernet device (type %u)\n", netdev_name(ndev), ndev->type);
-		return -EOPNOTSUPP;
-	}
-	/* it has no addresses of its own, and what it receives is its master's */
-	if (netif_is_lag_port(ndev) || netif_is_bridge_port(ndev)) {
-		pr_warn("%s: belongs to a %s; add the link on that\n", netdev_name(ndev),
-			netif_is_lag_port(ndev) ? "bond or team" : "bridge");
-		return -EBUSY;
-	}
-	return 0;
+	struct mroce_dev *dev;
+	u32 i;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &mroce_devs, node)
+		for (i = 1; i < MROCE_MAX_PLANES; i++)
+			if (rcu_access_pointer(dev->plane[i].ndev) == ndev && !READ_ONCE(dev->gone))
+				mroce_conns_planes(dev, true);
+	rcu_read_unlock();
+	return NOTIFY_DONE;
 }
+
+static int mroce_inet_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	return addr_changed(((struct in_ifaddr *)ptr)->ifa_dev->dev);
+}
+
+static int mroce_inet6_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	return addr_changed(((struct inet6_ifaddr *)ptr)->idev->dev);
+}
+
+static struct notifier_block mroce_inet_nb = {
+	.notifier_call = mroce_inet_event,
+};
+
+static struct notifier_block mroce_inet6_nb = {
+	.notifier_call = mroce_inet6_event,
+};
+
+/* ---- rdma link ---- */
 
 static int mroce_newlink(const char *name, struct net_device *ndev)
 {
 	ushort udp_port = READ_ONCE(port);
+	const char *why = NULL;
 	int err;
 
-	err = netdev_usable(ndev);
-	if (err)
+	/* newlink has no other way to say why not */
+	err = mroce_netdev_usable(ndev, &why);
+	if (err) {
+		pr_warn("%s: %s\n", netdev_name(ndev), why);
 		return err;
+	}
 	if (!udp_port) {
 		pr_warn("%s: module parameter port is 0\n", netdev_name(ndev));
 		return -EINVAL;
@@ -191,9 +257,25 @@ static int __init mroce_init(void)
 	if (err)
 		goto exit_net;
 
+	err = register_inetaddr_notifier(&mroce_inet_nb);
+	if (err)
+		goto unregister_netdev;
+	err = register_inet6addr_notifier(&mroce_inet6_nb);
+	if (err)
+		goto unregister_inet;
+	err = mroce_nl_init();
+	if (err)
+		goto unregister_inet6;
+
 	rdma_link_register(&mroce_link_ops);
 	return 0;
 
+unregister_inet6:
+	unregister_inet6addr_notifier(&mroce_inet6_nb);
+unregister_inet:
+	unregister_inetaddr_notifier(&mroce_inet_nb);
+unregister_netdev:
+	unregister_netdevice_notifier(&mroce_netdev_nb);
 exit_net:
 	mroce_net_exit();
 destroy_wq:
@@ -206,6 +288,9 @@ static void __exit mroce_exit(void)
 {
 	rdma_link_unregister(&mroce_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)MROCE_DRIVER_ID);
+	mroce_nl_exit();
+	unregister_inet6addr_notifier(&mroce_inet6_nb);
+	unregister_inetaddr_notifier(&mroce_inet_nb);
 	unregister_netdevice_notifier(&mroce_netdev_nb);
 	mroce_net_exit();
 	synchronize_net();

@@ -47,12 +47,38 @@
 #define MROCE_MAX_MSG		1073741824U	/* bytes: 1 GiB */
 #define MROCE_GID_TABLE_LEN	256
 #define MROCE_PKEY		0xffff
+/* of IP; for what does not depend on a route */
+#define MROCE_IP_LARGEST	65535
 #define MROCE_DEFAULT_PATHS	16
 #define MROCE_DEFAULT_BURST	61440		/* bytes: a train */
 
 /**
+ * struct mroce_plane - a netdev of a device (planes.c)
+ * @ndev: NULL: none; changed under mroce_devs_lock, read under RCU
+ * @tracker: of the reference that it holds; slot 0 has the device's
+ * @speed: Mb/s; 0: unknown
+ * @draining: takes what comes, and sends nothing
+ */
+struct mroce_plane {
+	struct net_device __rcu *ndev;
+	netdevice_tracker tracker;
+	u32 speed;
+	bool draining;
+};
+
+/* a plane as it is now, with its address of one family */
+struct mroce_local {
+	struct in6_addr addr;
+	int ifindex;
+	u32 mtu, speed;
+	bool up, draining;
+};
+
+/**
  * struct mroce_dev - one `rdma link`
  * @ib: the core's
+ * @plane: its netdevs, [0] is @ndev; @planes_serial: counts their changes; @plane_down: one of them
+ *	has no carrier
  * @ndev: netdev of the first plane, held until dealloc_driver; not to be used once @gone
  * @sock: sockets of the netdev's namespace; NULL once @gone
  * @instance: random, new with every link (64-bit incarnation)
@@ -76,6 +102,9 @@
  */
 struct mroce_dev {
 	struct ib_device ib;
+	struct mroce_plane plane[MROCE_MAX_PLANES];
+	u32 planes_serial;
+	bool plane_down;
 	struct net_device *ndev;
 	netdevice_tracker ndev_tracker;
 	struct mroce_sock *sock;
@@ -97,6 +126,7 @@ struct mroce_dev {
 	u8 npaths;		/* paths of a new sending half, 1 to 64 */
 	u32 burst;		/* bytes that a path sends at a visit; 1: packet by packet */
 	u64 held_limit;		/* bytes of held packets */
+	u32 capacity;		/* Mb/s that a plane's netdev passes in truth; 0: its speed */
 	atomic64_t held;
 
 	struct list_head node;
@@ -126,6 +156,8 @@ struct mroce_dev *mroce_dev_add(const char *name, struct net_device *ndev, __be1
  * for it. Under RCU.
  */
 struct mroce_dev *mroce_dev_by_addr(struct mroce_sock *sock, const struct in6_addr *addr);
+/* the same, or the one that has the packet's netdev as a plane */
+struct mroce_dev *mroce_dev_by_arrival(struct mroce_sock *sock, const struct mroce_arrival *from);
 void mroce_dev_put(struct mroce_dev *dev);
 /* The netdev goes: nothing refers to its routes, sockets or namespace afterwards. Under rtnl. */
 void mroce_dev_gone(struct mroce_dev *dev);
@@ -134,13 +166,52 @@ void mroce_dev_port_changed(struct mroce_dev *dev);
 
 /* main.c: the list of devices */
 
+/* the one that has this netdev as a plane; under mroce_devs_lock */
+struct mroce_dev *mroce_dev_of_netdev(const struct net_device *ndev);
+/* calls @fn for each, under mroce_devs_lock, until it returns other than 0 */
+int mroce_devs_each(int (*fn)(struct mroce_dev *dev, void *arg), void *arg);
+
 /* -EEXIST: @ndev has one; -ENODEV: it is being unregistered. Takes rtnl. */
 int mroce_devs_add(struct mroce_dev *dev);
 /* The device is registered with the core; -ENODEV: its netdev went meanwhile. Takes rtnl. */
 int mroce_devs_registered(struct mroce_dev *dev);
 void mroce_devs_del(struct mroce_dev *dev);
 
+/* planes.c; see there for locks */
+
+struct mroce_hello;
+struct netlink_ext_ack;
+
+/* Can this netdev carry a link or plane? 0, or an error and why not, to follow its name. */
+int mroce_netdev_usable(const struct net_device *ndev, const char **why);
+/* Mb/s, 0 unknown; under rtnl */
+u32 mroce_netdev_speed(struct net_device *ndev);
+/* Planes that send, with an address of this family, in the order of their naming: how many */
+u32 mroce_planes_local(struct mroce_dev *dev, bool v4, struct mroce_local *local);
+/* ifindex of the plane that has this address, and its *@slot; 0: none. Under RCU. */
+int mroce_plane_by_addr(struct mroce_dev *dev, const struct in6_addr *addr, u8 *slot);
+bool mroce_plane_up(struct mroce_dev *dev, int ifindex);
+bool mroce_planes_any_up(struct mroce_dev *dev);
+bool mroce_planes_all_up(struct mroce_dev *dev);
+/* The list of planes in a HELLO from @first, and the payload that all of them pass. */
+void mroce_planes_hello(struct mroce_dev *dev, const struct in6_addr *first, unsigned int mtu,
+			struct mroce_hello *hello);
+int mroce_plane_slot(const struct mroce_dev *dev, const struct net_device *ndev);
+/* under rtnl too; @ndev is no plane of any device and in the device's namespace */
+int mroce_plane_add(struct mroce_dev *dev, struct net_device *ndev,
+		    struct netlink_ext_ack *extack);
+void mroce_plane_drain(struct mroce_dev *dev, int slot);
+void mroce_plane_del(struct mroce_dev *dev, int slot);
+void mroce_planes_free(struct mroce_dev *dev);
+
 /* conn/conn.c: a device's connections */
+
+/* Carriers of planes have changed; @announce: their list, which peers are told. Any context. */
+void mroce_conns_planes(struct mroce_dev *dev, bool announce);
+/* largest payload that any connection has agreed on */
+unsigned int mroce_conns_payload(struct mroce_dev *dev);
+/* No route of theirs goes by this netdev any more. */
+void mroce_conns_plane_gone(struct mroce_dev *dev, int ifindex);
 
 int mroce_conns_init(struct mroce_dev *dev);
 /* What a plane's netdev passes, Mb/s; 0: not known, so senders are not limited. Any context. */

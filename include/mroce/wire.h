@@ -42,6 +42,7 @@ enum mroce_type {
 	MROCE_T_CONTROL		= 8,	/* struct mroce_wire_control; numbered */
 	MROCE_T_PROBE		= 9,	/* struct mroce_wire_control, then padding; numbered */
 	MROCE_T_UD		= 10,	/* struct mroce_wire_ud and its payload; unnumbered */
+	MROCE_T_VERIFY		= 11,	/* struct mroce_wire_verify; unnumbered */
 	MROCE_T_MAX
 };
 
@@ -372,6 +373,7 @@ enum mroce_refusal {
  * @nonce: HELLO: random; HELLO_ACK: echoed
  * @cookie: HELLO_ACK with MROCE_H_COOKIE: to be repeated in the next HELLO
  * @to: GID that the HELLO is meant for; HELLO_ACK: echoed
+ * @serial: of the list of planes; one with a lower serial is out of date
  * @plane: planes of the sender, the one that it speaks from first
  * @reserved: sent as 0, ignored
  */
@@ -387,7 +389,7 @@ struct mroce_wire_hello {
 	__be64	own_id;
 	__be64	instance;
 	__be32	half;
-	__be32	reserved;
+	__be32	serial;
 	__be64	nonce;
 	__u8	cookie[16];
 	__u8	to[16];
@@ -406,6 +408,24 @@ struct mroce_wire_reset {
 	__u8	type;
 	__u8	reserved[7];
 	__be64	instance;
+} __attribute__((packed));
+
+#define MROCE_V_REPLY		0x01	/* from the receiving half */
+#define MROCE_V_VERIFIED	0x02	/* REPLY: packets between these addresses are taken */
+
+/**
+ * struct mroce_wire_verify - does who receives at this address know of the half?
+ * @base: @id of the half that it is for
+ * @nonce: unpredictable, to be echoed by whoever gets this
+ * @echo: the other side's last @nonce; 0: none was heard
+ * @flags: MROCE_V_*
+ */
+struct mroce_wire_verify {
+	struct mroce_wire_base base;
+	__be64	nonce;
+	__be64	echo;
+	__u8	flags;
+	__u8	reserved[7];
 } __attribute__((packed));
 
 #define MROCE_UD_IMM		0x01

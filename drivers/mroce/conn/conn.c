@@ -216,21 +216,148 @@ static struct mroce_txhalf *txhalf_find(struct mroce_dev *dev, const struct in6_
 		if (found && h->tx.instance == found->tx.instance)
 			return h;
 		for (i = 0; !found && i < h->nplanes; i++)
-			if (ipv6_addr_equal(&h->peer_planes[i], daddr))
+			if (h->peer_ok & BIT(i) && ipv6_addr_equal(&h->peer_planes[i], daddr))
 				return h;
 	}
 	return found;
 }
 
-void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack)
+/* Planes of the peer, under table_lock. An address that was known stays known. */
+static void peers_set(struct mroce_txhalf *h, const struct mroce_hello *hello)
 {
-	struct mroce_txhalf *e;
+	u32 i, k, n = clamp_t(u32, hello->nplanes, 1, MROCE_MAX_PLANES);
+	struct in6_addr addr[MROCE_MAX_PLANES];
+	unsigned long ok = BIT(0);
+
+	if (h->nplanes && mroce_seq_before(hello->serial, h->peer_serial))
+		return;
+	/* the one that it is spoken to at, whatever it says */
+	addr[0] = h->daddr;
+	for (i = 1; i < n; i++) {
+		memcpy(&addr[i], hello->plane[i].addr, sizeof(addr[i]));
+		for (k = 1; k < h->nplanes; k++)
+			if (h->peer_ok & BIT(k) && ipv6_addr_equal(&h->peer_planes[k], &addr[i]))
+				ok |= BIT(i);
+	}
+	memcpy(h->peer_planes, addr, n * sizeof(addr[0]));
+	h->nplanes = n;
+	h->peer_ok = ok;
+	h->peer_serial = hello->serial;
+	set_bit(MROCE_PLANES_LOOK, &h->planes_todo);
+}
+
+struct mroce_txhalf *mroce_txhalf_nth(struct mroce_dev *dev, u32 n)
+{
+	struct mroce_txhalf *h, *found = NULL;
+
+	spin_lock_bh(&table_lock);
+	list_for_each_entry(h, &dev->conns->tx, node)
+		if (!n--) {
+			found = mroce_txhalf_hold(h);
+			break;
+		}
+	spin_unlock_bh(&table_lock);
+	return found;
+}
+
+u32 mroce_txhalf_peers(struct mroce_txhalf *h, struct in6_addr *peer)
+{
+	u32 n;
+
+	spin_lock_bh(&table_lock);
+	n = h->nplanes;
+	memcpy(peer, h->peer_planes, n * sizeof(*peer));
+	spin_unlock_bh(&table_lock);
+	if (!n)
+		peer[n++] = h->daddr;
+	return n;
+}
+
+void mroce_txhalf_learn(struct mroce_dev *dev, u64 instance, const struct mroce_hello *hello)
+{
+	struct mroce_txhalf *h;
+
+	spin_lock_bh(&table_lock);
+	list_for_each_entry(h, &dev->conns->tx, node) {
+		if (READ_ONCE(h->tx.state) != MROCE_TX_OPEN || h->tx.instance != instance)
+			continue;
+		peers_set(h, hello);
+		mroce_xmit_soon(h);
+	}
+	spin_unlock_bh(&table_lock);
+}
+
+void mroce_txhalf_peer_ok(struct mroce_txhalf *h, const struct in6_addr *addr)
+{
 	u32 i;
 
 	spin_lock_bh(&table_lock);
-	h->nplanes = min_t(u8, ack->nplanes, MROCE_MAX_PLANES);
 	for (i = 0; i < h->nplanes; i++)
-		memcpy(&h->peer_planes[i], ack->plane[i].addr, sizeof(h->peer_planes[i]));
+		if (ipv6_addr_equal(&h->peer_planes[i], addr))
+			h->peer_ok |= BIT(i);
+	spin_unlock_bh(&table_lock);
+}
+
+void mroce_conns_planes(struct mroce_dev *dev, bool announce)
+{
+	struct mroce_txhalf *h;
+
+	if (!dev->conns)
+		return;
+	spin_lock_bh(&table_lock);
+	list_for_each_entry(h, &dev->conns->tx, node) {
+		set_bit(MROCE_PLANES_LOOK, &h->planes_todo);
+		if (announce)
+			set_bit(MROCE_PLANES_ANNOUNCE, &h->planes_todo);
+		mroce_xmit_soon(h);
+	}
+	spin_unlock_bh(&table_lock);
+}
+
+unsigned int mroce_conns_payload(struct mroce_dev *dev)
+{
+	struct mroce_txhalf *h;
+	struct mroce_rxhalf *r;
+	unsigned int most = 0;
+
+	spin_lock_bh(&table_lock);
+	list_for_each_entry(h, &dev->conns->tx, node)
+		if (READ_ONCE(h->tx.state) == MROCE_TX_OPEN)
+			most = max_t(unsigned int, most, h->tx.agreed);
+	list_for_each_entry(r, &dev->conns->rx, node)
+		most = max_t(unsigned int, most, r->agreed);
+	spin_unlock_bh(&table_lock);
+	return most;
+}
+
+void mroce_conns_plane_gone(struct mroce_dev *dev, int ifindex)
+{
+	struct mroce_txhalf *h;
+	struct mroce_rxhalf *r;
+	u32 i;
+
+	spin_lock_bh(&table_lock);
+	list_for_each_entry(h, &dev->conns->tx, node)
+		for (i = 0; i < h->nflows; i++)
+			if (h->flow[i].ifindex == ifindex)
+				mroce_flow_drop(&h->flow[i]);
+	list_for_each_entry(r, &dev->conns->rx, node) {
+		for (i = 0; i < r->rx.npaths; i++)
+			if (r->flow[i].ifindex == ifindex)
+				mroce_flow_drop(&r->flow[i]);
+		for (i = 1; i < MROCE_MAX_PLANES; i++)
+			if (READ_ONCE(r->via[i].ifindex) == ifindex)
+				WRITE_ONCE(r->via[i].ifindex, 0);
+	}
+	spin_unlock_bh(&table_lock);
+}
+
+void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack)
+{
+	struct mroce_txhalf *e;
+
+	spin_lock_bh(&table_lock);
+	peers_set(h, ack);
 	list_for_each_entry(e, &h->dev->conns->tx, node)
 		if (e != h && !e->joins && READ_ONCE(e->tx.state) == MROCE_TX_OPEN &&
 		    e->tx.instance == ack->instance)
@@ -280,20 +407,17 @@ static int txhalf_mtu(struct mroce_txhalf *h)
 	return mtu < 0 || !mroce_payload_of_mtu(mtu) ? -EHOSTUNREACH : mtu;
 }
 
-static void txhalf_hello(const struct mroce_txhalf *h, unsigned int mtu, struct mroce_hello *hello)
+static void txhalf_hello(struct mroce_txhalf *h, unsigned int mtu, struct mroce_hello *hello)
 {
 	*hello = (struct mroce_hello){
 		.instance = h->dev->instance,
 		.nonce = random_id(),
-		.max_payload = mroce_payload_of_mtu(mtu),
 		.version_min = MROCE_WIRE_VERSION,
 		.version_max = MROCE_WIRE_VERSION,
 		.npaths = h->tx.npaths,
-		.nplanes = 1,
-		.plane[0].mtu = mtu < U16_MAX ? mtu : 0,
 	};
 	memcpy(hello->to, &h->daddr, sizeof(hello->to));
-	memcpy(hello->plane[0].addr, &h->saddr, sizeof(hello->plane[0].addr));
+	mroce_planes_hello(h->dev, &h->saddr, mtu, hello);
 }
 
 static struct mroce_txs *find_txs(struct mroce_tx *tx, u32 own_id, bool response)
@@ -346,6 +470,13 @@ static struct mroce_txhalf *txhalf_alloc(struct mroce_dev *dev, const struct in6
 		mroce_flow_init(&h->flow[i], saddr, daddr, 0, ifindex);
 	for (i = 0; i < npaths; i++)
 		h->flow[i].sport = mroce_txhalf_port(h, i, 0);
+	mroce_flow_init(&h->greeting, saddr, daddr, 0, ifindex);
+	h->pair[0].saddr = *saddr;
+	h->pair[0].daddr = *daddr;
+	h->pair[0].ifindex = ifindex;
+	h->pair[0].state = MROCE_PAIR_USED;
+	h->asks = MROCE_NEVER;
+	set_bit(MROCE_PLANES_LOOK, &h->planes_todo);
 	atomic_inc(&dev->conns->alive);
 	return h;
 }
@@ -430,7 +561,7 @@ bool mroce_peer_at(struct mroce_dev *dev, const struct in6_addr *saddr, const st
 			continue;
 		found = ipv6_addr_equal(&h->daddr, addr);
 		for (i = 0; !found && i < h->nplanes; i++)
-			found = ipv6_addr_equal(&h->peer_planes[i], addr);
+			found = h->peer_ok & BIT(i) && ipv6_addr_equal(&h->peer_planes[i], addr);
 		if (found)
 			break;
 	}
@@ -485,6 +616,9 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	h->dev = dev;
 	h->saddr = *saddr;
 	h->daddr = *daddr;
+	h->via[0].saddr = *saddr;
+	h->via[0].daddr = *daddr;
+	h->via[0].ifindex = ndev ? ndev->ifindex : 0;
 	h->armed = MROCE_NEVER;
 	h->heard = jiffies;
 	h->asked = jiffies;
@@ -492,8 +626,10 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	refcount_set(&h->refs, 2);
 	mroce_hrtimer_setup(&h->timer, mroce_rxhalf_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	/* the path's own source port is learned from its first packet */
-	for (i = 0; i < npaths; i++)
+	for (i = 0; i < npaths; i++) {
 		mroce_flow_init(&h->flow[i], daddr, saddr, sport, ndev ? ndev->ifindex : 0);
+		h->rx.path[i].plane = 0;	/* until it is heard on another */
+	}
 	atomic_inc(&conns->alive);
 
 	spin_lock_bh(&table_lock);
@@ -575,6 +711,7 @@ static void halves_end(struct list_head *tx, struct list_head *rx)
 		tasklet_kill(&h->resume);
 		for (i = 0; i < h->nflows; i++)
 			mroce_flow_drop(&h->flow[i]);
+		mroce_flow_drop(&h->greeting);
 		mroce_txhalf_settle(h);
 		list_del(&h->node);
 		mroce_txhalf_put(h);

@@ -21,6 +21,32 @@
 
 struct mroce_qp;
 
+enum mroce_pair_state { MROCE_PAIR_NONE, MROCE_PAIR_ASKING, MROCE_PAIR_USED };
+
+/**
+ * struct mroce_pair - a local plane and an address of the peer (plane.c)
+ * @down: the local netdev has no carrier
+ * @nonce: to be echoed by the peer; @echo: what it wants echoed, 0: not heard
+ * @ask_at: of the next VERIFY, ns; @ask_wait to the one after
+ */
+struct mroce_pair {
+	struct in6_addr saddr, daddr;
+	int ifindex;
+	u8 state;
+	bool down;
+	u64 nonce, echo, ask_at, ask_wait;
+};
+
+/* an address pair from which a receiving half takes packets; @slot: our plane; @ifindex 0: none */
+struct mroce_via {
+	struct in6_addr saddr, daddr;
+	int ifindex;
+	u8 slot;
+};
+
+/* bits of struct mroce_txhalf's planes_todo */
+enum { MROCE_PLANES_LOOK, MROCE_PLANES_ANNOUNCE };
+
 /**
  * struct mroce_txhalf - a sending half
  * @tx: the engine's, under @lock
@@ -37,7 +63,10 @@ struct mroce_qp;
  * @resume: runs the transmit loop from a softirq of its own (kernel queue pairs, budget used up)
  * @armed: when @timer fires, ns; MROCE_NEVER
  * @told: statistics that the device's counters contain
- * @peer_planes: addresses of the peer's planes, @nplanes of them
+ * @peer_planes: addresses of the peer's planes, @nplanes of them, as of @peer_serial; those with a
+ *	bit in @peer_ok are its own. Under the tables' lock
+ * @pair: the engine's planes; @planes_todo: they are to be looked through; @asks: next VERIFY, ns
+ * @greeting: for HELLO, always between the addresses of the first contact
  */
 struct mroce_txhalf {
 	struct mroce_tx tx;
@@ -58,6 +87,12 @@ struct mroce_txhalf {
 	struct mroce_tx_stats told;
 	u8 nplanes;
 	struct in6_addr peer_planes[MROCE_MAX_PLANES];
+	u32 peer_serial;
+	unsigned long peer_ok;
+	struct mroce_pair pair[MROCE_MAX_PLANES];
+	unsigned long planes_todo;
+	u64 asks;
+	struct mroce_flow greeting;
 	struct hlist_node by_id, by_addr;
 	struct list_head node;
 	unsigned long idle_since;
@@ -69,6 +104,9 @@ struct mroce_txhalf {
  * @rx: the engine's, under @lock
  * @saddr: the sender's address, @daddr ours; found by @saddr, then @rx.instance and @rx.half
  * @flow: for the ACKs of each path (rule 13)
+ * @via: address pairs that it takes packets from, [0] that of the first contact; @path_via: of
+ *	which of them each path's flow is
+ * @named: planes of the sender, @nnamed, as of @serial; @agreed: payload of a packet, at most
  * @refs: one of the tables, one a queue pair attached; with the first alone it goes when nothing
  *	was heard for a while
  * @gone: as in struct mroce_txhalf
@@ -83,6 +121,11 @@ struct mroce_rxhalf {
 	struct in6_addr saddr, daddr;
 	struct mroce_flow *flow;
 	u64 born;
+	struct mroce_via via[MROCE_MAX_PLANES];
+	u8 path_via[MROCE_MAX_PATHS];
+	struct in6_addr named[MROCE_MAX_PLANES];
+	u32 nnamed, serial;
+	u16 agreed;
 	refcount_t refs;
 	bool gone;
 	unsigned long confirmed;
@@ -277,6 +320,14 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
  * with a RESET. Half-open connections are found by nothing else when this side never sends.
  */
 void mroce_txhalf_ask(struct mroce_dev *dev, const struct in6_addr *addr, u64 instance);
+/* the device's sending half number @n, with a reference; NULL: there are fewer */
+struct mroce_txhalf *mroce_txhalf_nth(struct mroce_dev *dev, u32 n);
+/* addresses of the peer's planes, that of the first contact first: how many */
+u32 mroce_txhalf_peers(struct mroce_txhalf *h, struct in6_addr *peer);
+/* the peer's planes, from its HELLO or HELLO_ACK: for all halves toward it */
+void mroce_txhalf_learn(struct mroce_dev *dev, u64 instance, const struct mroce_hello *hello);
+/* it answered there, so that address is its own */
+void mroce_txhalf_peer_ok(struct mroce_txhalf *h, const struct in6_addr *addr);
 /* a sending half has learned its peer's instance */
 void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack);
 /* source port of a path in an epoch, other than those of the half's other paths */
@@ -289,6 +340,19 @@ void mroce_shares_join(struct mroce_rxhalf *h);
 void mroce_shares_leave(struct mroce_rxhalf *h);
 /* Tells some senders what has become of their shares. Softirq, no lock held. */
 void mroce_shares_tell(struct mroce_dev *dev);
+
+/* plane.c */
+
+/* Looks through the pairs if something has changed, and says the VERIFYs that are due. */
+void mroce_txhalf_planes(struct mroce_txhalf *h);
+/* Is it from an address that is known to be the peer's? Under the half's lock. */
+bool mroce_txhalf_from_peer(struct mroce_txhalf *h, const struct mroce_arrival *from);
+/* index of the pair, or -1; under the half's lock */
+int mroce_rxhalf_via(const struct mroce_rxhalf *h, const struct mroce_arrival *from);
+/* the planes that a HELLO names; under the half's lock */
+void mroce_rxhalf_named(struct mroce_rxhalf *h, const struct mroce_hello *hello);
+void mroce_verify_in(struct mroce_sock *sock, const struct mroce_verify *v,
+		     const struct mroce_arrival *from);
 
 /* handshake.c; softirq, under RCU */
 void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello,

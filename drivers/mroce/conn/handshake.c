@@ -81,7 +81,7 @@ static bool cookie_good(const struct mroce_dev *dev, const struct mroce_hello *h
 /* ---- HELLO in ---- */
 
 /* What the answer says but for how it ends. */
-static void prepare(const struct mroce_dev *dev, const struct mroce_hello *hello,
+static void prepare(struct mroce_dev *dev, const struct mroce_hello *hello,
 		    const struct mroce_arrival *from, unsigned int mtu, struct mroce_hello *ack)
 {
 	*ack = (struct mroce_hello){
@@ -91,16 +91,12 @@ static void prepare(const struct mroce_dev *dev, const struct mroce_hello *hello
 		.version_min = MROCE_WIRE_VERSION,
 		.version_max = MROCE_WIRE_VERSION,
 		.npaths = min_t(u8, hello->npaths, MROCE_MAX_PATHS),
-		.nplanes = 1,
-		.max_payload = mroce_payload_of_mtu(mtu),
 		.instance = dev->instance,
 		.half = hello->half,
 		.nonce = hello->nonce,
-		.plane[0].mtu = mtu < U16_MAX ? mtu : 0,
-		.plane[0].speed = READ_ONCE(dev->speed),
 	};
 	memcpy(ack->to, hello->to, sizeof(ack->to));
-	memcpy(ack->plane[0].addr, &from->daddr, sizeof(ack->plane[0].addr));
+	mroce_planes_hello(dev, &from->daddr, mtu, ack);
 }
 
 static void refuse(struct mroce_hello *ack, u8 reason)
@@ -150,6 +146,14 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello,
 	}
 	ack->npaths = h->rx.npaths;
 	ack->own_id = h->rx.own_id;
+	spin_lock(&h->lock);
+	mroce_rxhalf_named(h, hello);
+	if (!h->agreed)
+		h->agreed = min(ack->max_payload, hello->max_payload);
+	spin_unlock(&h->lock);
+	/* said with an id that only the peer has */
+	if (READ_ONCE(h->confirmed))
+		mroce_txhalf_learn(dev, hello->instance, hello);
 	mroce_rxhalf_put(h);
 }
 
@@ -243,8 +247,9 @@ void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack,
 {
 	struct mroce_txhalf *h = mroce_txhalf_by_id(sock, ack->base.id);
 	struct mroce_dev *dev;
-	unsigned int train;
-	bool opened;
+	unsigned int train, k;
+	bool opened, forgotten = false;
+	u64 peer_id;
 	u8 before;
 	int err;
 
@@ -263,11 +268,18 @@ void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack,
 
 	spin_lock(&h->lock);
 	before = h->tx.state;
+	peer_id = h->tx.peer_id;
 	err = h->gone ? -ENOENT : mroce_tx_hello_ack(&h->tx, ack, ktime_get_ns());
 	opened = before == MROCE_TX_HELLO && h->tx.state == MROCE_TX_OPEN;
 	if (opened)
 		h->tx.train = clamp_t(u32, READ_ONCE(dev->burst), h->tx.max_payload,
 				      max_t(u32, train, h->tx.max_payload));
+	else if (!err && h->tx.peer_id != peer_id)
+		forgotten = true;
+	/* a new receiving half knows of one pair only */
+	for (k = 1; forgotten && k < MROCE_MAX_PLANES; k++)
+		if (h->pair[k].state == MROCE_PAIR_USED)
+			h->pair[k].state = MROCE_PAIR_NONE;
 	spin_unlock(&h->lock);
 
 	if (err == -ENOENT) {
@@ -281,6 +293,12 @@ void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack,
 	if (opened) {
 		mroce_txhalf_identified(h, ack);
 		mroce_count(dev, MROCE_CNT_CONNS_OPENED, 1);
+	} else if (!err) {
+		mroce_txhalf_learn(dev, ack->instance, ack);
+	}
+	if (opened || forgotten) {
+		set_bit(MROCE_PLANES_LOOK, &h->planes_todo);
+		mroce_xmit_soon(h);
 	}
 	mroce_txhalf_settle(h);
 	mroce_xmit(h);

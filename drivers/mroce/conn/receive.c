@@ -24,7 +24,7 @@ static void count_in(struct mroce_dev *dev, u32 packets, u32 bytes)
 static void stray(struct mroce_sock *sock, const struct mroce_arrival *from,
 		  enum mroce_reason reason)
 {
-	struct mroce_dev *dev = mroce_dev_by_addr(sock, &from->daddr);
+	struct mroce_dev *dev = mroce_dev_by_arrival(sock, from);
 
 	if (!dev)
 		return;
@@ -40,7 +40,7 @@ static void stray(struct mroce_sock *sock, const struct mroce_arrival *from,
 static void unknown_id(struct mroce_sock *sock, const struct mroce_arrival *from,
 		       const struct mroce_base *base)
 {
-	struct mroce_dev *dev = mroce_dev_by_addr(sock, &from->daddr);
+	struct mroce_dev *dev = mroce_dev_by_arrival(sock, from);
 
 	if (!dev)
 		return;
@@ -66,45 +66,52 @@ static enum mroce_reason reason_of(int err)
 
 /* ---- toward a receiving half: numbered packets ---- */
 
-/* Is the packet the sender's, and are its ACKs to go where it came from? */
-static bool admit(struct mroce_rxhalf *h, const struct mroce_base *base,
-		  const struct mroce_arrival *from)
+/* Is the packet the sender's? By which of its address pairs; -1: no. */
+static int via_of(const struct mroce_rxhalf *h, const struct mroce_arrival *from)
 {
-	if (!ipv6_addr_equal(&from->saddr, &h->saddr) ||
-	    !ipv6_addr_equal(&from->daddr, &h->daddr)) {
-		mroce_drop(h->dev, MROCE_REASON_RX_ADDRESS);
-		return false;
-	}
-	mroce_rxhalf_confirm(h);
-	if (time_after(jiffies, READ_ONCE(h->heard)))
-		WRITE_ONCE(h->heard, jiffies);
-	return true;
+	lockdep_assert_held(&h->lock);
+	if (likely(ipv6_addr_equal(&from->saddr, &h->saddr) &&
+		   ipv6_addr_equal(&from->daddr, &h->daddr)))
+		return 0;
+	return mroce_rxhalf_via(h, from);
 }
 
 /*
- * ACKs of a path carry its source port (rule 13), which changes with its epoch. Half's lock held.
+ * ACKs of a path go back on its plane and carry its source port (rule 13), which change with its
+ * epoch. Half's lock held.
  */
-static void follow_port(struct mroce_rxhalf *h, u8 path, __be16 sport)
+static void follow(struct mroce_rxhalf *h, u8 path, __be16 sport, int via)
 {
 	struct mroce_flow *flow = &h->flow[path];
 
-	if (likely(flow->sport == sport))
+	if (likely(flow->sport == sport && h->path_via[path] == via))
 		return;
-	mroce_flow_drop(flow);
-	flow->sport = sport;
+	h->path_via[path] = via;
+	h->rx.path[path].plane = h->via[via].slot;
+	mroce_flow_turn(flow, &h->via[via].daddr, &h->via[via].saddr, sport,
+			h->via[via].ifindex);
 }
 
 static bool arrive(struct mroce_rxhalf *h, const struct mroce_data *d, u32 count, u32 bytes,
 		   const struct mroce_arrival *from, struct mroce_rxop *op)
 {
 	enum mroce_reason reason = MROCE_REASON_RX_STATE;
+	int via;
 
 	spin_lock(&h->lock);
-	if (!h->gone)
+	via = via_of(h, from);
+	if (via < 0)
+		reason = MROCE_REASON_RX_ADDRESS;
+	else if (!h->gone)
 		reason = mroce_rx_arrive(&h->rx, d, count, bytes, from->ce, ktime_get_ns(), op);
 	if (reason == MROCE_REASON_NONE)
-		follow_port(h, d->base.path, from->sport);
+		follow(h, d->base.path, from->sport, via);
 	spin_unlock(&h->lock);
+	if (via >= 0) {
+		mroce_rxhalf_confirm(h);
+		if (time_after(jiffies, READ_ONCE(h->heard)))
+			WRITE_ONCE(h->heard, jiffies);
+	}
 	if (reason != MROCE_REASON_NONE)
 		mroce_drop(h->dev, reason);
 	return reason == MROCE_REASON_NONE;
@@ -164,7 +171,7 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 		return;
 	}
 	count_in(h->dev, count, bytes);
-	if (!admit(h, base, from) || !arrive(h, &d, count, bytes, from, &op))
+	if (!arrive(h, &d, count, bytes, from, &op))
 		goto put;
 
 	op.whole = gso_size && passes_trains(skb->dev);
@@ -210,7 +217,7 @@ static noinline void open(struct mroce_sock *sock, struct sk_buff *skb,
 	d.base = *base;
 	d.stamp = o.stamp;
 	d.flags = o.flags;
-	if (!admit(h, base, from) || !arrive(h, &d, 1, 0, from, &op))
+	if (!arrive(h, &d, 1, 0, from, &op))
 		goto put;
 
 	mroce_qp_opened(h->dev, h, &o, &reply);
@@ -258,7 +265,7 @@ static noinline void control(struct mroce_sock *sock, struct sk_buff *skb,
 	d.base = *base;
 	d.stamp = c.stamp;
 	d.flags = c.flags;
-	if (admit(h, base, from) && arrive(h, &d, 1, bytes, from, &op)) {
+	if (arrive(h, &d, 1, bytes, from, &op)) {
 		if (base->type == MROCE_T_CONTROL)
 			mroce_qp_control(h->dev, h, &c);
 		finish(h, &op, true);
@@ -278,11 +285,6 @@ static struct mroce_txhalf *answered(struct mroce_sock *sock, const struct mroce
 		return NULL;
 	}
 	count_in(h->dev, 1, 0);
-	if (!ipv6_addr_equal(&from->saddr, &h->daddr) ||
-	    !ipv6_addr_equal(&from->daddr, &h->saddr)) {
-		mroce_drop(h->dev, MROCE_REASON_RX_ADDRESS);
-		return NULL;
-	}
 	return h;
 }
 
@@ -309,7 +311,9 @@ static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk
 	if (!h)
 		return NULL;
 	spin_lock(&h->lock);
-	while (!h->gone) {
+	if (!mroce_txhalf_from_peer(h, from))
+		reason = MROCE_REASON_RX_ADDRESS;
+	while (!h->gone && reason != MROCE_REASON_RX_ADDRESS) {
 		reason = a.base.id == base->id ? mroce_tx_ack(&h->tx, &a, ktime_get_ns())
 					       : MROCE_REASON_RX_MALFORMED;
 		if (reason != MROCE_REASON_NONE)
@@ -347,6 +351,7 @@ static noinline void open_reply(struct mroce_sock *sock, struct sk_buff *skb,
 {
 	struct mroce_txhalf *h;
 	struct mroce_open o;
+	bool ours;
 	int err;
 
 	err = pskb_may_pull(skb, sizeof(struct mroce_wire_open))
@@ -359,8 +364,11 @@ static noinline void open_reply(struct mroce_sock *sock, struct sk_buff *skb,
 	h = answered(sock, base, from);
 	if (!h)
 		return;
-	if (READ_ONCE(h->gone)) {
-		mroce_drop(h->dev, MROCE_REASON_RX_STATE);
+	spin_lock(&h->lock);
+	ours = mroce_txhalf_from_peer(h, from);
+	spin_unlock(&h->lock);
+	if (!ours || READ_ONCE(h->gone)) {
+		mroce_drop(h->dev, ours ? MROCE_REASON_RX_STATE : MROCE_REASON_RX_ADDRESS);
 		return;
 	}
 	mroce_qp_open_reply(h->dev, h, &o);
@@ -400,6 +408,21 @@ static noinline void reset(struct mroce_sock *sock, struct sk_buff *skb,
 		stray(sock, from, reason_of(err));
 	else
 		mroce_reset_in(sock, &r, from);
+}
+
+static noinline void verify(struct mroce_sock *sock, struct sk_buff *skb,
+			    const struct mroce_arrival *from)
+{
+	struct mroce_verify v;
+	int err;
+
+	err = pskb_may_pull(skb, sizeof(struct mroce_wire_verify))
+		      ? mroce_parse_verify(skb->data, skb->len, &v)
+		      : -EBADMSG;
+	if (err)
+		stray(sock, from, reason_of(err));
+	else
+		mroce_verify_in(sock, &v, from);
 }
 
 static void datagram(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from)
@@ -471,6 +494,9 @@ void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mr
 		break;
 	case MROCE_T_RESET:
 		reset(sock, skb, from);
+		break;
+	case MROCE_T_VERIFY:
+		verify(sock, skb, from);
 		break;
 	case MROCE_T_UD:
 		datagram(sock, skb, from);

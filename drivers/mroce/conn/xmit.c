@@ -11,6 +11,7 @@
  */
 #include <linux/percpu.h>
 
+#include "../observe/netlink.h"
 #include "../observe/trace.h"
 #include "conn.h"
 
@@ -143,27 +144,32 @@ int mroce_send_bare(struct mroce_dev *dev, struct mroce_flow *flow, const void *
 	if (!skb)
 		return -ENOMEM;
 	skb_put_data(skb, hdr, len);
-	return out(dev, flow, skb, 1, 0, 0, false, false);
+	return out(dev, flow, skb, 1, 0, 0, false, 0);
 }
 
 /* ---- what the engine picks ---- */
 
-/* The flow of a path; a new epoch is a new source port, so a new draw of the network's hash. */
-static struct mroce_flow *flow_of(struct mroce_txhalf *h, u8 path, u8 epoch)
+/*
+ * A new epoch is a new source port, so a new draw of the network's hash, or another plane. Not for
+ * HELLO, which has a flow of its own.
+ */
+static void follow_epoch(struct mroce_txhalf *h, const struct mroce_xmit *x)
 {
-	struct mroce_flow *flow = &h->flow[path];
+	struct mroce_flow *flow = &h->flow[x->path];
+	const struct mroce_pair *pair = &h->pair[x->plane];
+	u8 epoch = h->tx.path[x->path].epoch;
 
-	if (h->epoch[path] != epoch) {
-		mroce_flow_drop(flow);
-		flow->sport = mroce_txhalf_port(h, path, epoch);
-		h->epoch[path] = epoch;
-	}
-	return flow;
+	lockdep_assert_held(&h->lock);
+	if (likely(h->epoch[x->path] == epoch))
+		return;
+	mroce_flow_turn(flow, &pair->saddr, &pair->daddr, mroce_txhalf_port(h, x->path, epoch),
+			pair->ifindex);
+	h->epoch[x->path] = epoch;
 }
 
 static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
 {
-	struct mroce_flow *flow = flow_of(h, x->path, x->data.base.epoch);
+	struct mroce_flow *flow = &h->flow[x->path];
 	const unsigned int header = sizeof(struct mroce_wire_data);
 	unsigned int packets, bytes;
 	struct sk_buff *skb;
@@ -214,7 +220,7 @@ static int pad(struct sk_buff *skb, unsigned int len)
 
 static int send_control(struct mroce_txhalf *h, struct mroce_xmit *x)
 {
-	struct mroce_flow *flow = flow_of(h, x->path, x->control.base.epoch);
+	struct mroce_flow *flow = &h->flow[x->path];
 	struct sk_buff *skb;
 	int err;
 
@@ -227,18 +233,18 @@ static int send_control(struct mroce_txhalf *h, struct mroce_xmit *x)
 		kfree_skb(skb);
 		return err;
 	}
-	return out(h->dev, flow, skb, 1, x->control.length, 0, x->ect, false);
+	return out(h->dev, flow, skb, 1, x->control.length, 0, x->ect, 0);
 }
 
 static int send_open(struct mroce_txhalf *h, struct mroce_xmit *x)
 {
-	struct mroce_flow *flow = flow_of(h, x->path, x->open.base.epoch);
+	struct mroce_flow *flow = &h->flow[x->path];
 	struct sk_buff *skb = alloc(h->dev, sizeof(struct mroce_wire_open));
 
 	if (!skb)
 		return -ENOMEM;
 	mroce_build_open(skb_put(skb, sizeof(struct mroce_wire_open)), &x->open);
-	return out(h->dev, flow, skb, 1, 0, 0, x->ect, false);
+	return out(h->dev, flow, skb, 1, 0, 0, x->ect, 0);
 }
 
 static int send_hello(struct mroce_txhalf *h, struct mroce_xmit *x)
@@ -248,7 +254,10 @@ static int send_hello(struct mroce_txhalf *h, struct mroce_xmit *x)
 	if (!skb)
 		return -ENOMEM;
 	mroce_build_hello(skb_put(skb, sizeof(struct mroce_wire_hello)), &x->hello);
-	return out(h->dev, &h->flow[x->path], skb, 1, 0, 0, false, false);
+	/* the path's port, so that another try may go another way */
+	mroce_flow_drop(&h->greeting);
+	h->greeting.sport = h->flow[x->path].sport;
+	return out(h->dev, &h->greeting, skb, 1, 0, 0, false, 0);
 }
 
 static int transmit(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
@@ -316,6 +325,8 @@ static bool burst(struct mroce_txhalf *h, unsigned int budget)
 		txs = x.kind == MROCE_XMIT_DATA ? x.txs : NULL;
 		if (txs)
 			mroce_qp_pin(txs);
+		if (x.kind != MROCE_XMIT_HELLO)
+			follow_epoch(h, &x);
 		spin_unlock(&h->lock);
 
 		mtu = 0;
@@ -375,7 +386,11 @@ void mroce_xmit_soon(struct mroce_txhalf *h)
 
 void mroce_txhalf_resume(struct tasklet_struct *t)
 {
-	mroce_xmit(container_of(t, struct mroce_txhalf, resume));
+	struct mroce_txhalf *h = container_of(t, struct mroce_txhalf, resume);
+
+	if (unlikely(READ_ONCE(h->planes_todo)))
+		mroce_txhalf_planes(h);
+	mroce_xmit(h);
 }
 
 /* Paths are in other states: whoever wants to know is told. No lock is held, bottom halves off. */
@@ -398,9 +413,11 @@ static noinline void tell_paths(struct mroce_txhalf *h)
 	spin_unlock(&h->lock);
 	for (left = changed; left; left &= left - 1) {
 		i = __ffs64(left);
-		if (from[i] != to[i])
-			trace_mroce_path(dev_name(&h->dev->ib.dev), h->tx.own_id, i,
-					 READ_ONCE(h->tx.path[i].plane), from[i], to[i]);
+		if (from[i] == to[i])
+			continue;
+		mroce_nl_path(h->dev, h->tx.own_id, i, READ_ONCE(h->tx.path[i].plane), to[i]);
+		trace_mroce_path(dev_name(&h->dev->ib.dev), h->tx.own_id, i,
+				 READ_ONCE(h->tx.path[i].plane), from[i], to[i]);
 	}
 }
 
@@ -426,6 +443,32 @@ void mroce_txhalf_settle(struct mroce_txhalf *h)
 
 /* ---- acknowledgements ---- */
 
+static bool same_plane(struct mroce_rxhalf *h, u8 path)
+{
+	int next = mroce_rx_due(&h->rx);
+
+	return next >= 0 && h->path_via[next] == h->path_via[path];
+}
+
+/* Where the ACKs of a path go: on its plane, or if that has no carrier, by another's (rule 51). */
+static struct mroce_flow *ack_flow(struct mroce_rxhalf *h, u8 path)
+{
+	struct mroce_flow *flow = &h->flow[path];
+	u32 i;
+
+	if (likely(!READ_ONCE(h->dev->plane_down)))
+		return flow;
+	rcu_read_lock();
+	if (!mroce_plane_up(h->dev, READ_ONCE(flow->ifindex)))
+		for (i = 0; i < h->rx.npaths; i++)
+			if (mroce_plane_up(h->dev, READ_ONCE(h->flow[i].ifindex))) {
+				flow = &h->flow[i];
+				break;
+			}
+	rcu_read_unlock();
+	return flow;
+}
+
 /* ACKs that are due, as many as one datagram takes: *@n, the first is of *@path. NULL: none. */
 static struct sk_buff *next_acks(struct mroce_rxhalf *h, u8 *path, unsigned int *n)
 {
@@ -438,8 +481,9 @@ static struct sk_buff *next_acks(struct mroce_rxhalf *h, u8 *path, unsigned int 
 	if (list_empty(&h->rx.due))
 		return NULL;
 	now = ktime_get_ns();
-	/* each may carry every record that an ACK can */
-	while (!h->gone && (!skb || skb->len + MROCE_HEADER_MAX <= MROCE_ACK_DATAGRAM) &&
+	/* each may carry every record that an ACK can; all are of one plane (rule 13) */
+	while (!h->gone && (!skb || (skb->len + MROCE_HEADER_MAX <= MROCE_ACK_DATAGRAM &&
+				     same_plane(h, *path))) &&
 	       mroce_rx_ack(&h->rx, now, &ack)) {
 		if (!skb) {
 			skb = alloc(h->dev, MROCE_ACK_DATAGRAM);
@@ -478,7 +522,7 @@ void mroce_send_acks(struct mroce_rxhalf *h)
 		spin_unlock(&h->lock);
 		if (!skb)
 			return;
-		if (!out(h->dev, &h->flow[path], skb, 1, 0, 0, false, false))
+		if (!out(h->dev, ack_flow(h, path), skb, 1, 0, 0, false, 0))
 			mroce_count(h->dev, MROCE_CNT_TX_ACKS, n);
 	}
 }
@@ -491,10 +535,13 @@ void mroce_send_acks(struct mroce_rxhalf *h)
  */
 void mroce_txhalf_arm(struct mroce_txhalf *h)
 {
+	u64 at;
+
 	lockdep_assert_held(&h->lock);
-	if (h->gone || h->tx.timer >= h->armed)
+	at = min(h->tx.timer, h->asks);
+	if (h->gone || at >= h->armed)
 		return;
-	h->armed = h->tx.timer;
+	h->armed = at;
 	hrtimer_start(&h->timer, ns_to_ktime(h->armed), HRTIMER_MODE_ABS_SOFT);
 }
 
@@ -510,12 +557,16 @@ void mroce_rxhalf_arm(struct mroce_rxhalf *h)
 enum hrtimer_restart mroce_txhalf_timer(struct hrtimer *t)
 {
 	struct mroce_txhalf *h = container_of(t, struct mroce_txhalf, timer);
+	bool ask;
 
 	spin_lock(&h->lock);
 	h->armed = MROCE_NEVER;
 	if (!h->gone)
 		mroce_tx_timer(&h->tx, ktime_get_ns());
+	ask = h->asks <= ktime_get_ns();
 	spin_unlock(&h->lock);
+	if (unlikely(ask || READ_ONCE(h->planes_todo)))
+		mroce_txhalf_planes(h);
 	mroce_txhalf_settle(h);
 	mroce_xmit(h);
 	return HRTIMER_NORESTART;

@@ -51,6 +51,8 @@
 	  "new source ports of failed paths") \
 	X(PATH_SHRUNK,		"path_shrunk", \
 	  "paths found to lose full-size packets only") \
+	X(PLANES_VERIFIED,	"planes_verified", \
+	  "addresses of peers' planes found to be theirs") \
 	X(CQ_NOTIFIED,		"cq_notified",		"completion events raised")
 
 enum mroce_counter {

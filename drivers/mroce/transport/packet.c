@@ -363,6 +363,7 @@ int mroce_parse_hello(const void *p, size_t len, struct mroce_hello *h)
 	h->own_id = be64_to_cpu(w->own_id);
 	h->instance = be64_to_cpu(w->instance);
 	h->half = be32_to_cpu(w->half);
+	h->serial = be32_to_cpu(w->serial);
 	h->nonce = be64_to_cpu(w->nonce);
 	memcpy(h->cookie, w->cookie, sizeof(h->cookie));
 	memcpy(h->to, w->to, sizeof(h->to));
@@ -400,6 +401,7 @@ size_t mroce_build_hello(void *p, const struct mroce_hello *h)
 	w->own_id = cpu_to_be64(h->own_id);
 	w->instance = cpu_to_be64(h->instance);
 	w->half = cpu_to_be32(h->half);
+	w->serial = cpu_to_be32(h->serial);
 	w->nonce = cpu_to_be64(h->nonce);
 	memcpy(w->cookie, h->cookie, sizeof(w->cookie));
 	memcpy(w->to, h->to, sizeof(w->to));
@@ -410,6 +412,23 @@ size_t mroce_build_hello(void *p, const struct mroce_hello *h)
 		w->plane[i].speed = cpu_to_be32(h->plane[i].speed);
 	}
 	return sizeof(*w);
+}
+
+int mroce_parse_verify(const void *p, size_t len, struct mroce_verify *v)
+{
+	const struct mroce_wire_verify *w = p;
+	int err;
+
+	err = parse_as(p, len, sizeof(*w), MROCE_T_VERIFY, MROCE_T_VERIFY, &v->base);
+	if (err)
+		return err;
+	v->nonce = be64_to_cpu(w->nonce);
+	v->echo = be64_to_cpu(w->echo);
+	v->flags = w->flags;
+	/* 0 stands for none */
+	if (!v->nonce || (v->flags & MROCE_V_REPLY && !v->echo))
+		return -EBADMSG;
+	return 0;
 }
 
 int mroce_parse_reset(const void *p, size_t len, struct mroce_reset *r)
@@ -426,6 +445,18 @@ int mroce_parse_reset(const void *p, size_t len, struct mroce_reset *r)
 	if (!r->type || r->type >= MROCE_T_MAX || r->type == MROCE_T_RESET)
 		return -EBADMSG;
 	return 0;
+}
+
+size_t mroce_build_verify(void *p, const struct mroce_verify *v)
+{
+	struct mroce_wire_verify *w = p;
+
+	memset(w, 0, sizeof(*w));
+	put_base(&w->base, &v->base, MROCE_T_VERIFY, MROCE_WIRE_VERSION);
+	w->nonce = cpu_to_be64(v->nonce);
+	w->echo = cpu_to_be64(v->echo);
+	w->flags = v->flags;
+	return sizeof(*w);
 }
 
 size_t mroce_build_reset(void *p, const struct mroce_reset *r)

@@ -77,12 +77,18 @@ struct mroce_plane_addr {
 struct mroce_hello {
 	struct mroce_base base;
 	u64 own_id, instance, nonce;
-	u32 half;
+	u32 half, serial;
 	u16 max_payload;
 	u8 version_min, version_max, npaths, nplanes, flags, reason;
 	u8 cookie[16];
 	u8 to[MROCE_GID_LEN];
 	struct mroce_plane_addr plane[MROCE_MAX_PLANES];
+};
+
+struct mroce_verify {
+	struct mroce_base base;
+	u64 nonce, echo;
+	u8 flags;
 };
 
 struct mroce_reset {
@@ -133,6 +139,7 @@ int mroce_parse_control(const void *p, size_t len, struct mroce_control *c);
 int mroce_parse_open(const void *p, size_t len, struct mroce_open *o);
 int mroce_parse_hello(const void *p, size_t len, struct mroce_hello *h);
 int mroce_parse_reset(const void *p, size_t len, struct mroce_reset *r);
+int mroce_parse_verify(const void *p, size_t len, struct mroce_verify *v);
 int mroce_parse_ud(const void *p, size_t len, struct mroce_ud *u);
 
 /*
@@ -159,6 +166,7 @@ size_t mroce_build_control(void *p, const struct mroce_control *c);
 size_t mroce_build_open(void *p, const struct mroce_open *o);
 size_t mroce_build_hello(void *p, const struct mroce_hello *h);
 size_t mroce_build_reset(void *p, const struct mroce_reset *r);
+size_t mroce_build_verify(void *p, const struct mroce_verify *v);
 size_t mroce_build_ud(void *p, const struct mroce_ud *u);
 
 /*

@@ -206,6 +206,15 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 int mroce_rx_ack(struct mroce_rx *rx, u64 now, struct mroce_ack *ack);
 /* The half is to be told its share of a plane (mroce_share_tell()): an ACK is due. */
 void mroce_rx_tell(struct mroce_rx *rx, u8 plane);
+/* path of the ACK that mroce_rx_ack() would give; -1: none */
+static inline int mroce_rx_due(struct mroce_rx *rx)
+{
+	struct mroce_rxpath *p =
+		list_first_entry_or_null(&rx->due, struct mroce_rxpath, due);
+
+	return p ? p - rx->path : -1;
+}
+
 /* Makes delayed ACKs due and sets @rx->timer anew. */
 void mroce_rx_timer(struct mroce_rx *rx, u64 now);
 

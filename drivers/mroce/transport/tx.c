@@ -181,6 +181,23 @@ bool mroce_tx_reset(struct mroce_tx *tx, const struct mroce_reset *reset, u64 no
 	return true;
 }
 
+void mroce_tx_announce(struct mroce_tx *tx, const struct mroce_hello *hello, u64 now)
+{
+	if (tx->state != MROCE_TX_HELLO && tx->state != MROCE_TX_OPEN)
+		return;
+	tx->hello.nplanes = hello->nplanes;
+	tx->hello.serial = hello->serial;
+	memcpy(tx->hello.plane, hello->plane, sizeof(tx->hello.plane));
+	if (tx->hello_wanted)
+		return;
+	tx->hello.nonce = hello->nonce;
+	tx->hello.flags &= ~MROCE_H_RESTART;
+	tx->hello_wanted = true;
+	tx->hello_at = now;
+	tx->hello_since = now;
+	tx->hello_wait = HELLO_WAIT_FIRST;
+}
+
 void mroce_tx_kill(struct mroce_tx *tx, enum mroce_reason reason)
 {
 	struct mroce_txs *txs;

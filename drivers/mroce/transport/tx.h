@@ -206,6 +206,7 @@ struct mroce_txloss {
  * @unanswered: transmissions since the last answer, the first of them at @quiet_since
  * @rounds: of probing without an answer, since it failed or took this port
  * @epoch_heard: the last in which anything was answered
+ * @lost: packets found missing by ACKs
  * @big_lost: large packets lost since one of full size arrived; @big_at: when one last did
  * @strikes: full-size probes missing from ACKs, in a row, since @size_at; or the next try of one
  * @packets, @ce, @bytes: counts of the last ACK
@@ -238,6 +239,7 @@ struct mroce_txpath {
 	u64 quiet_since;
 	u8 rounds, epoch_heard;
 	u8 big_lost, strikes;
+	u64 lost;
 	u64 big_at, size_at;
 	u32 packets, ce;
 	u64 bytes, paced;
@@ -376,6 +378,11 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
  * (rule 23). @nonce is random. False: ignored.
  */
 bool mroce_tx_reset(struct mroce_tx *tx, const struct mroce_reset *reset, u64 nonce, u64 now);
+/*
+ * Says HELLO again on an open half, because the planes of @hello are others than the peer was told.
+ * One that is unanswered says so too.
+ */
+void mroce_tx_announce(struct mroce_tx *tx, const struct mroce_hello *hello, u64 now);
 /* Ends the half: every attached stream fails with @reason. */
 void mroce_tx_kill(struct mroce_tx *tx, enum mroce_reason reason);
 

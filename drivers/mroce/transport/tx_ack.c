@@ -213,6 +213,7 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 			mroce_tx_want(tx, now + p->srtt / 4);
 	}
 	tx->stats.lost += lost.lost;
+	p->lost += lost.lost;
 	mroce_path_trim(p);
 	note_loss(tx, ack->packets - p->packets, lost.lost);
 

@@ -526,12 +526,18 @@ void mroce_tx_plane_up(struct mroce_tx *tx, u8 plane, u64 now)
 void mroce_tx_path_move(struct mroce_tx *tx, u8 path, u8 plane, bool down, u64 now)
 {
 	struct mroce_txpath *p = &tx->path[path];
+	u32 i;
 
 	mroce_path_epoch(tx, p, now);
 	/* not while the plane that it leaves counts it */
 	if (carries(p))
 		set_state(tx, p, MROCE_PATH_PROBING);
 	p->plane = plane;
+	for (i = 0; i < tx->npaths && (i == path || tx->path[i].plane != plane); i++)
+		;
+	/* a share, and all else that was heard there, was another network's */
+	if (i == tx->npaths)
+		memset(&tx->plane[plane], 0, sizeof(tx->plane[plane]));
 	tx->nplanes = max_t(u8, tx->nplanes, plane + 1);
 	p->down = down;
 	p->rounds = 0;

@@ -182,9 +182,10 @@ static void port_rate(u32 mbps, struct ib_port_attr *attr)
 	}
 }
 
-static bool port_active(const struct mroce_dev *dev)
+/* as long as there is a way out */
+static bool port_active(struct mroce_dev *dev)
 {
-	return !READ_ONCE(dev->gone) && netif_running(dev->ndev) && netif_carrier_ok(dev->ndev);
+	return !READ_ONCE(dev->gone) && mroce_planes_any_up(dev);
 }
 
 /* The caller zeroed @attr; subnet prefix and GIDs are the core's. */
@@ -315,23 +316,37 @@ static void port_event(struct mroce_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
+u32 mroce_netdev_speed(struct net_device *ndev)
+{
+	struct ethtool_link_ksettings settings = {};
+
+	ASSERT_RTNL();
+	if (__ethtool_get_link_ksettings(ndev, &settings) ||
+	    settings.base.speed == (u32)SPEED_UNKNOWN)
+		return 0;
+	return settings.base.speed;
+}
+
 /* Not in the notifier: since 7.0 that may run with the lock that ethtool takes. */
 static void query_speed(struct work_struct *work)
 {
 	struct mroce_dev *dev = container_of(work, struct mroce_dev, speed_work);
-	struct ethtool_link_ksettings settings = {};
-	u32 speed = 0, capacity = 0;
+	struct net_device *ndev;
+	u32 i, speed, capacity;
 
 	rtnl_lock();
-	if (!dev->gone && !__ethtool_get_link_ksettings(dev->ndev, &settings) &&
-	    settings.base.speed != (u32)SPEED_UNKNOWN)
-		speed = settings.base.speed;
-	/* virtual devices tell a speed that means nothing */
-	if (speed && dev->ndev->dev.parent && dev_is_pci(dev->ndev->dev.parent))
-		capacity = speed;
+	for (i = 0; i < MROCE_MAX_PLANES && !dev->gone; i++) {
+		ndev = rtnl_dereference(dev->plane[i].ndev);
+		speed = ndev ? mroce_netdev_speed(ndev) : 0;
+		WRITE_ONCE(dev->plane[i].speed, speed);
+		/* virtual devices tell a speed that means nothing */
+		capacity = READ_ONCE(dev->capacity);
+		if (!capacity && ndev && ndev->dev.parent && dev_is_pci(ndev->dev.parent))
+			capacity = speed;
+		mroce_shares_capacity(dev, i, capacity);
+	}
+	WRITE_ONCE(dev->speed, dev->plane[0].speed);
 	rtnl_unlock();
-	WRITE_ONCE(dev->speed, speed);
-	mroce_shares_capacity(dev, 0, capacity);
 }
 
 void mroce_dev_port_changed(struct mroce_dev *dev)
@@ -343,6 +358,8 @@ void mroce_dev_port_changed(struct mroce_dev *dev)
 		return;
 
 	schedule_work(&dev->speed_work);
+	WRITE_ONCE(dev->plane_down, !mroce_planes_all_up(dev));
+	mroce_conns_planes(dev, false);
 	active = port_active(dev);
 	if (active == dev->active)
 		return;
@@ -384,6 +401,7 @@ static void dev_stop(struct mroce_dev *dev)
 		mroce_conns_stop(dev);
 	drop_ah_routes(dev);
 
+	mroce_planes_free(dev);
 	WRITE_ONCE(dev->sock, NULL);
 	if (sock) {
 		synchronize_net();
@@ -541,6 +559,7 @@ struct mroce_dev *mroce_dev_add(const char *name, struct net_device *ndev, __be1
 	ib_mark_name_assigned_by_user(&dev->ib);
 	dev->ndev = ndev;
 	netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);
+	RCU_INIT_POINTER(dev->plane[0].ndev, ndev);
 	dev_init(dev, ndev);
 	/* from here on ib_dealloc_device() undoes, by dealloc_driver */
 	ib_set_device_ops(&dev->ib, &mroce_dev_ops);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * The generic netlink family "mroce": planes and attributes of devices, the paths of their
+ * connections, and events. Requests name a device of the caller's network namespace; those that
+ * change something need CAP_NET_ADMIN, and say in an extended acknowledgement what was wrong.
+ */
+#ifndef MROCE_NETLINK_H
+#define MROCE_NETLINK_H
+
+#define MROCE_NL_NAME		"mroce"
+#define MROCE_NL_VERSION	1
+#define MROCE_NL_EVENTS		"events"	/* multicast group */
+
+/**
+ * enum mroce_nl_cmd - requests, replies and events
+ * @MROCE_NL_DEV_GET: dump: a message a device: DEV, INSTANCE and its attributes (NPATHS and later)
+ * @MROCE_NL_DEV_SET: DEV and the attributes to change: NPATHS, BURST, HELD_LIMIT, CAPACITY. They
+ *	hold for what begins afterwards. Errors: ENODEV, ERANGE
+ * @MROCE_NL_PLANE_ADD: DEV, IFINDEX. ENODEV; EEXIST it is a plane already; EOPNOTSUPP or EBUSY of
+ *	no use; EMSGSIZE its MTU is too small; ENOSPC
+ * @MROCE_NL_PLANE_DRAIN: DEV, IFINDEX: nothing is sent there any more, what comes is taken
+ * @MROCE_NL_PLANE_DEL: DEV, IFINDEX. EBUSY: it is the netdev that the link was added on
+ * @MROCE_NL_PLANE_GET: dump: a message a plane: DEV, IFINDEX, SLOT, STATE, UP, MTU, SPEED
+ * @MROCE_NL_PATH_GET: dump: a message a path of a sending half: DEV, HALF and the rest
+ * @MROCE_NL_PLANE_EVENT: DEV, IFINDEX, SLOT, STATE
+ * @MROCE_NL_PATH_EVENT: DEV, HALF, PATH, SLOT, STATE
+ */
+enum mroce_nl_cmd {
+	MROCE_NL_UNSPEC,
+	MROCE_NL_DEV_GET,
+	MROCE_NL_DEV_SET,
+	MROCE_NL_PLANE_ADD,
+	MROCE_NL_PLANE_DRAIN,
+	MROCE_NL_PLANE_DEL,
+	MROCE_NL_PLANE_GET,
+	MROCE_NL_PATH_GET,
+	MROCE_NL_PLANE_EVENT,
+	MROCE_NL_PATH_EVENT,
+};
+
+/* MROCE_NL_A_STATE of a plane */
+enum mroce_nl_plane_state {
+	MROCE_PLANE_ADDED,
+	MROCE_PLANE_DRAINING,
+	MROCE_PLANE_REMOVED,
+};
+
+/* MROCE_NL_A_STATE of a path, as in the module's transport/tx.h */
+enum mroce_nl_path_state {
+	MROCE_NL_PATH_PROBING,
+	MROCE_NL_PATH_ACTIVE,
+	MROCE_NL_PATH_SUSPECT,
+	MROCE_NL_PATH_FAILED,
+};
+
+/**
+ * enum mroce_nl_attr - attributes
+ * @MROCE_NL_A_PAD: alignment
+ * @MROCE_NL_A_DEV: string: the device's name
+ * @MROCE_NL_A_IFINDEX: u32: a netdev
+ * @MROCE_NL_A_SLOT: u8: a plane's place in its device; of a path: the pair of planes that it is on
+ * @MROCE_NL_A_STATE: u8: enum mroce_nl_plane_state or enum mroce_nl_path_state
+ * @MROCE_NL_A_UP: u8: 1: the netdev has a carrier
+ * @MROCE_NL_A_MTU: u32: of the netdev, bytes
+ * @MROCE_NL_A_SPEED: u32: of the netdev, Mb/s; 0: unknown
+ * @MROCE_NL_A_INSTANCE: u64: random, new with every link
+ * @MROCE_NL_A_NPATHS: u8: paths of a new connection, 1 to 64
+ * @MROCE_NL_A_BURST: u32: bytes that a path sends at a visit, 1 to 61,440; 1: packet by packet
+ * @MROCE_NL_A_HELD_LIMIT: u64: bytes of packets held for order, at most
+ * @MROCE_NL_A_HELD: u64: bytes held now (read only)
+ * @MROCE_NL_A_CAPACITY: u32: what the netdev passes in truth, Mb/s; 0: its speed
+ * @MROCE_NL_A_HALF: u64: a sending half
+ * @MROCE_NL_A_PATH: u8: index of a path in it
+ * @MROCE_NL_A_EPOCH: u8: source ports that it had before, modulo 256
+ * @MROCE_NL_A_PORT: u16: its source port, host order
+ * @MROCE_NL_A_LOCAL: 16 bytes: source address, IPv4 mapped into IPv6
+ * @MROCE_NL_A_PEER: 16 bytes: destination address
+ * @MROCE_NL_A_SRTT: u32: round-trip time, ns; 0: not known
+ * @MROCE_NL_A_CWND: u32: window, bytes
+ * @MROCE_NL_A_INFLIGHT: u32: of that in use
+ * @MROCE_NL_A_PAYLOAD: u16: payload of a packet that it passes, bytes
+ * @MROCE_NL_A_PACKETS: u32: that the peer has received in this epoch
+ * @MROCE_NL_A_MARKED: u32: of these, marked Congestion Experienced
+ * @MROCE_NL_A_LOST: u64: packets found lost
+ */
+enum mroce_nl_attr {
+	MROCE_NL_A_UNSPEC,
+	MROCE_NL_A_PAD,
+	MROCE_NL_A_DEV,
+	MROCE_NL_A_IFINDEX,
+	MROCE_NL_A_SLOT,
+	MROCE_NL_A_STATE,
+	MROCE_NL_A_UP,
+	MROCE_NL_A_MTU,
+	MROCE_NL_A_SPEED,
+	MROCE_NL_A_INSTANCE,
+	MROCE_NL_A_NPATHS,
+	MROCE_NL_A_BURST,
+	MROCE_NL_A_HELD_LIMIT,
+	MROCE_NL_A_HELD,
+	MROCE_NL_A_CAPACITY,
+	MROCE_NL_A_HALF,
+	MROCE_NL_A_PATH,
+	MROCE_NL_A_EPOCH,
+	MROCE_NL_A_PORT,
+	MROCE_NL_A_LOCAL,
+	MROCE_NL_A_PEER,
+	MROCE_NL_A_SRTT,
+	MROCE_NL_A_CWND,
+	MROCE_NL_A_INFLIGHT,
+	MROCE_NL_A_PAYLOAD,
+	MROCE_NL_A_PACKETS,
+	MROCE_NL_A_MARKED,
+	MROCE_NL_A_LOST,
+	__MROCE_NL_A_COUNT
+};
+
+#define MROCE_NL_A_MAX	(__MROCE_NL_A_COUNT - 1)
+
+#endif
