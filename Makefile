@@ -38,6 +38,8 @@ MODDIR = $(DESTDIR)/lib/modules/$(RELEASE)/updates
 LIBDIR ?= /usr/lib/$(shell $(CC) -print-multiarch)
 PLUGIN_DIR = $(DESTDIR)$(LIBDIR)/libibverbs
 DRIVER_DIR = $(DESTDIR)/etc/libibverbs.d
+SBINDIR = $(DESTDIR)/usr/sbin
+MANDIR = $(DESTDIR)/usr/share/man
 
 .PHONY: help
 help:
@@ -45,7 +47,8 @@ help:
 	@echo '  make [KDIR=...]     mroce.ko, for the running kernel or the one of KDIR, in build/KERNEL'
 	@echo '  make provider       the rdma-core provider, in build/provider'
 	@echo '  make load           the checking load generator, build/load/mroce-load'
-	@echo '  make install        module, provider and its .driver file [DESTDIR=...] [LIBDIR=...]'
+	@echo '  make tool           the command for planes, paths and attributes, build/tool/mroce'
+	@echo '  make install        module, provider, its .driver file, tool [DESTDIR=...] [LIBDIR=...]'
 	@echo '  make uninstall      remove what install put there'
 	@echo '  make clean          remove build/'
 	@echo 'Try (root on Debian 12; nothing else prepared)'
@@ -80,7 +83,7 @@ module: sources
 # ---- userspace
 
 RDMA_CORE ?=
-.PHONY: provider load
+.PHONY: provider load tool
 provider:
 	@tree="$(RDMA_CORE)"; [ -n "$$tree" ] || tree=$$(scripts/setup -p provider); \
 	userspace-provider/build.sh "$$tree" $(BUILD)/provider
@@ -88,18 +91,24 @@ provider:
 load:
 	@$(MAKE) -C scripts/load O=$(BUILD)/load
 
+tool:
+	@$(MAKE) -C userspace-provider/tool O=$(BUILD)/tool
+
 # ---- install
 
 .PHONY: install uninstall clean
-install: module provider
+install: module provider tool
 	install -D -m 0644 $(OUT)/mroce.ko $(MODDIR)/mroce.ko
 	@install -d $(PLUGIN_DIR) $(DRIVER_DIR)
 	install -m 0644 $(BUILD)/provider/libmroce-rdmav*.so $(PLUGIN_DIR)
 	install -m 0644 $(BUILD)/provider/mroce.driver $(DRIVER_DIR)
+	install -D -m 0755 $(BUILD)/tool/mroce $(SBINDIR)/mroce
+	install -D -m 0644 userspace-provider/man/mroce.8 $(MANDIR)/man8/mroce.8
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 uninstall:
-	rm -f $(MODDIR)/mroce.ko $(PLUGIN_DIR)/libmroce-rdmav*.so $(DRIVER_DIR)/mroce.driver
+	rm -f $(MODDIR)/mroce.ko $(PLUGIN_DIR)/libmroce-rdmav*.so $(DRIVER_DIR)/mroce.driver \
+		$(SBINDIR)/mroce $(MANDIR)/man8/mroce.8
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 clean:

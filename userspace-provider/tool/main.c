@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mroce: shows and changes mroce devices, their planes and paths. mroce(8) is its manual.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mroce.h"
+
+static const char text[] =
+	"usage: mroce [-j] COMMAND\n"
+	"  show [DEV]                          devices and their attributes\n"
+	"  set DEV ATTRIBUTE VALUE...          paths, burst, held-limit, capacity\n"
+	"  plane show [DEV]                    netdevs of a device\n"
+	"  plane add DEV netdev NETDEV         another one\n"
+	"  plane drain DEV netdev NETDEV       send nothing there any more\n"
+	"  plane del DEV netdev NETDEV         and let go of it\n"
+	"  path show [DEV]                     paths of every connection\n"
+	"  monitor                             what changes, as it does\n"
+	"  -j                                  as JSON\n";
+
+int usage(void)
+{
+	fputs(text, stderr);
+	return 2;
+}
+
+bool number(const char *word, uint64_t max, bool suffix, uint64_t *value)
+{
+	unsigned int shift = 0;
+	char *end;
+
+	errno = 0;
+	if (*word < '0' || *word > '9')
+		return false;
+	*value = strtoull(word, &end, 10);
+	if (suffix && *end) {
+		switch (*end++) {
+		case 'k':
+			shift = 10;
+			break;
+		case 'm':
+			shift = 20;
+			break;
+		case 'g':
+			shift = 30;
+			break;
+		default:
+			return false;
+		}
+	}
+	if (errno || *end || *value > max >> shift)
+		return false;
+	*value <<= shift;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} commands[] = {
+		{ "plane", cmd_plane },	  { "path", cmd_path },	      { "show", cmd_show },
+		{ "set", cmd_set },	  { "monitor", cmd_monitor },
+	};
+	size_t i;
+	int c;
+
+	while ((c = getopt(argc, argv, "jh")) != -1) {
+		switch (c) {
+		case 'j':
+			out_json = true;
+			break;
+		case 'h':
+			fputs(text, stdout);
+			return 0;
+		default:
+			return usage();
+		}
+	}
+	argc -= optind;
+	argv += optind;
+	if (argc < 1)
+		return usage();
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(argv[0], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	return usage();
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mroce path: the paths of every connection; mroce monitor: what changes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "mroce.h"
+
+static const char *state_of(const struct nlattr *attr)
+{
+	static const char *const states[] = { "probing", "active", "suspect", "failed" };
+	uint8_t state = mnl_attr_get_u8(attr);
+
+	return state < 4 ? states[state] : "?";
+}
+
+static void number_of(const struct nlattr *const *a, int type, const char *name, const char *unit)
+{
+	const struct nlattr *attr = a[type];
+
+	if (!attr)
+		return;
+	switch (mnl_attr_get_payload_len(attr)) {
+	case 1:
+		out_number(name, mnl_attr_get_u8(attr), unit);
+		break;
+	case 2:
+		out_number(name, mnl_attr_get_u16(attr), unit);
+		break;
+	case 4:
+		out_number(name, mnl_attr_get_u32(attr), unit);
+		break;
+	case 8:
+		out_number(name, mnl_attr_get_u64(attr), unit);
+		break;
+	}
+}
+
+static void address_of(const struct nlattr *attr, const char *name)
+{
+	if (attr && mnl_attr_get_payload_len(attr) == 16)
+		out_address(name, mnl_attr_get_payload(attr));
+}
+
+static int one(const struct nlmsghdr *msg, void *arg)
+{
+	const struct nlattr *a[MROCE_NL_A_MAX + 1];
+	const char *only = arg;
+
+	nl_parse(msg, a);
+	if (!a[MROCE_NL_A_DEV] || !a[MROCE_NL_A_HALF] || !a[MROCE_NL_A_STATE] ||
+	    (only && strcmp(mnl_attr_get_str(a[MROCE_NL_A_DEV]), only)))
+		return MNL_CB_OK;
+	out_open();
+	out_string("device", mnl_attr_get_str(a[MROCE_NL_A_DEV]));
+	out_hex("connection", mnl_attr_get_u64(a[MROCE_NL_A_HALF]));
+	number_of(a, MROCE_NL_A_PATH, "path", "");
+	number_of(a, MROCE_NL_A_SLOT, "plane", "");
+	out_string("state", state_of(a[MROCE_NL_A_STATE]));
+	if (a[MROCE_NL_A_IFINDEX])
+		out_netdev(mnl_attr_get_u32(a[MROCE_NL_A_IFINDEX]));
+	address_of(a[MROCE_NL_A_LOCAL], "local");
+	address_of(a[MROCE_NL_A_PEER], "peer");
+	number_of(a, MROCE_NL_A_PORT, "port", "");
+	number_of(a, MROCE_NL_A_EPOCH, "epoch", "");
+	number_of(a, MROCE_NL_A_SRTT, "srtt", "ns");
+	number_of(a, MROCE_NL_A_CWND, "cwnd", "");
+	number_of(a, MROCE_NL_A_INFLIGHT, "inflight", "");
+	number_of(a, MROCE_NL_A_PAYLOAD, "payload", "");
+	number_of(a, MROCE_NL_A_PACKETS, "packets", "");
+	number_of(a, MROCE_NL_A_MARKED, "marked", "");
+	number_of(a, MROCE_NL_A_LOST, "lost", "");
+	out_close();
+	return MNL_CB_OK;
+}
+
+int cmd_path(int argc, char **argv)
+{
+	struct nlmsghdr *msg;
+	int err;
+
+	if (argc < 1 || argc > 2 || strcmp(argv[0], "show"))
+		return usage();
+	msg = nl_request(MROCE_NL_PATH_GET, NLM_F_DUMP);
+	if (!msg)
+		return 1;
+	out_begin();
+	err = nl_send(msg, one, argc == 2 ? argv[1] : NULL);
+	out_end();
+	return err ? 1 : 0;
+}
+
+static int event(const struct nlmsghdr *msg, void *arg)
+{
+	static const char *const planes[] = { "added", "draining", "removed" };
+	const struct nlattr *a[MROCE_NL_A_MAX + 1];
+	uint8_t cmd = nl_parse(msg, a), state;
+
+	(void)arg;
+	if (!a[MROCE_NL_A_DEV] || !a[MROCE_NL_A_STATE])
+		return MNL_CB_OK;
+	state = mnl_attr_get_u8(a[MROCE_NL_A_STATE]);
+	out_open();
+	out_string("event", cmd == MROCE_NL_PLANE_EVENT ? "plane" : "path");
+	out_string("device", mnl_attr_get_str(a[MROCE_NL_A_DEV]));
+	if (cmd == MROCE_NL_PLANE_EVENT) {
+		if (a[MROCE_NL_A_IFINDEX])
+			out_netdev(mnl_attr_get_u32(a[MROCE_NL_A_IFINDEX]));
+		out_string("state", state < 3 ? planes[state] : "?");
+	} else {
+		if (a[MROCE_NL_A_HALF])
+			out_hex("connection", mnl_attr_get_u64(a[MROCE_NL_A_HALF]));
+		number_of(a, MROCE_NL_A_PATH, "path", "");
+		number_of(a, MROCE_NL_A_SLOT, "plane", "");
+		out_string("state", state_of(a[MROCE_NL_A_STATE]));
+	}
+	out_close();
+	return MNL_CB_OK;
+}
+
+int cmd_monitor(int argc, char **argv)
+{
+	(void)argv;
+	if (argc)
+		return usage();
+	out_begin();
+	return nl_listen(event, NULL) ? 1 : 0;
+}
