@@ -268,7 +268,7 @@ static u64 peer_of(struct mroce_qp *qp, u32 *peer_id)
 }
 
 /*
- * Is the half's sender at the address that the application gave? By another address of it it is
+ * Is the half's sender at the address that the application gave? By another address it is
  * the peer if its instance is known to be there: whoever has talked to the peer knows the number.
  */
 static bool at_peer(struct mroce_qp *qp, const struct mroce_rxhalf *h, u64 instance)
