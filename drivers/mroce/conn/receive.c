@@ -5,6 +5,8 @@
  * Connection id, addresses and path are checked before anything is touched; each drop has its
  * reason.
  */
+#include <net/inet_ecn.h>
+
 #include "conn.h"
 
 /* ---- counting and refusing ---- */
@@ -78,18 +80,19 @@ static int via_of(const struct mroce_rxhalf *h, const struct mroce_arrival *from
 
 /*
  * ACKs of a path go back on its plane and carry its source port (rule 13), which change with its
- * epoch. Half's lock held.
+ * epoch, and the class of what they answer. Half's lock held.
  */
-static void follow(struct mroce_rxhalf *h, u8 path, __be16 sport, int via)
+static void follow(struct mroce_rxhalf *h, u8 path, const struct mroce_arrival *from, int via)
 {
 	struct mroce_flow *flow = &h->flow[path];
 
-	if (likely(flow->sport == sport && h->path_via[path] == via))
+	flow->tclass = from->tos & ~INET_ECN_MASK;
+	if (likely(flow->sport == from->sport && h->path_via[path] == via))
 		return;
 	h->path_via[path] = via;
 	h->rx.path[path].plane = h->via[via].slot;
-	mroce_flow_turn(flow, &h->via[via].daddr, &h->via[via].saddr, sport,
-			h->via[via].ifindex);
+	mroce_flow_turn(flow, &h->via[via].daddr, &h->via[via].saddr,
+			from->sport, h->via[via].ifindex);
 }
 
 static bool arrive(struct mroce_rxhalf *h, const struct mroce_data *d, u32 count, u32 bytes,
@@ -105,7 +108,7 @@ static bool arrive(struct mroce_rxhalf *h, const struct mroce_data *d, u32 count
 	else if (!h->gone)
 		reason = mroce_rx_arrive(&h->rx, d, count, bytes, from->ce, ktime_get_ns(), op);
 	if (reason == MROCE_REASON_NONE)
-		follow(h, d->base.path, from->sport, via);
+		follow(h, d->base.path, from, via);
 	spin_unlock(&h->lock);
 	if (via >= 0) {
 		mroce_rxhalf_confirm(h);

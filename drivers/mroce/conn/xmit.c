@@ -302,6 +302,21 @@ static int smaller(struct mroce_txhalf *h, u8 path)
 
 /* ---- the loop ---- */
 
+/*
+ * A stream's packets are of its class, on paths that all streams share: what else goes there has
+ * the class of the last. The flow is the transmitter's, and under the lock the stream is there.
+ */
+static void classify(struct mroce_txhalf *h, const struct mroce_xmit *x)
+{
+	struct mroce_flow *flow = &h->flow[x->path];
+
+	lockdep_assert_held(&h->lock);
+	if (x->kind != MROCE_XMIT_DATA && x->kind != MROCE_XMIT_OPEN)
+		return;
+	flow->tclass = x->txs->tclass;
+	flow->hop_limit = x->txs->hop_limit;
+}
+
 /* At most @budget transmissions. True: there may be more. Bottom halves are off. */
 static bool burst(struct mroce_txhalf *h, unsigned int budget)
 {
@@ -322,6 +337,7 @@ static bool burst(struct mroce_txhalf *h, unsigned int budget)
 			more = false;
 			break;
 		}
+		classify(h, &x);
 		txs = x.kind == MROCE_XMIT_DATA ? x.txs : NULL;
 		if (txs)
 			mroce_qp_pin(txs);

@@ -23,6 +23,8 @@ struct mroce_sock;
  * @saddr: source, IPv6 or IPv4 mapped into it
  * @daddr: destination, of the same family
  * @sport: UDP source port
+ * @tclass: traffic class of what is sent next, without the ECN bits
+ * @hop_limit: of it; 0: the route's
  * @ifindex: of the plane's netdev; routes must leave by it unless the destination is local. 0: any
  * @dst: cached route, with a reference; replaced under @lock, NULL if none
  * @cookie: for dst_check()
@@ -33,6 +35,7 @@ struct mroce_flow {
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	__be16 sport;
+	u8 tclass, hop_limit;
 	int ifindex;
 	struct dst_entry *dst;
 	u32 cookie;

@@ -160,7 +160,7 @@ static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
 	iph->frag_off = frag ? 0 : htons(IP_DF);
 	IPCB(skb)->frag_max_size = frag;
 	iph->protocol = IPPROTO_UDP;
-	iph->ttl = ip4_dst_hoplimit(skb_dst(skb));
+	iph->ttl = flow->hop_limit ?: ip4_dst_hoplimit(skb_dst(skb));
 	iph->saddr = flow->saddr.s6_addr32[3];
 	iph->daddr = flow->daddr.s6_addr32[3];
 	/* one for each packet that this becomes; an atomic datagram needs none (RFC 6864) */
@@ -179,7 +179,7 @@ static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
 	ip6_flow_hdr(iph, tclass, 0);
 	iph->nexthdr = IPPROTO_UDP;
 	IP6CB(skb)->frag_max_size = frag;
-	iph->hop_limit = ip6_dst_hoplimit(skb_dst(skb));
+	iph->hop_limit = flow->hop_limit ?: ip6_dst_hoplimit(skb_dst(skb));
 	iph->saddr = flow->saddr;
 	iph->daddr = flow->daddr;
 	return ip6_local_out(net, sk, skb);
@@ -208,7 +208,7 @@ int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct s
 	bool v4 = mroce_addr_v4(&flow->daddr);
 	unsigned int lower = sizeof(struct udphdr) +
 			     (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-	u8 tos = ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT;
+	u8 tos = flow->tclass | (ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
 	unsigned int packet = skb->len;
 	struct dst_entry *dst;
 	struct sock *sk;

@@ -85,6 +85,7 @@ struct mroce_msg {
  * @peer_id: the receiver's stream id, goes into every packet
  * @own_id: ours, by which records of ACKs name this stream
  * @response: the space
+ * @tclass, @hop_limit: of its packets; the caller's
  * @una: lowest stream number not acknowledged; @nxt: next never sent; @end: behind the last message
  *   that was cut
  * @msn_una: lowest message not complete; @msn_nxt: next to be cut into packets; @msn_end: next to
@@ -121,6 +122,7 @@ struct mroce_txs {
 	u32 peer_id, own_id;
 	bool response;
 	u8 state;		/* enum mroce_txs_state; set by set_state() in tx_stream.c only */
+	u8 tclass, hop_limit;
 
 	u32 una, nxt, end;
 	u32 msn_una, msn_nxt, msn_end;

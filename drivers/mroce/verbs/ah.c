@@ -7,6 +7,7 @@
  */
 #include <linux/delay.h>
 #include <linux/random.h>
+#include <net/inet_ecn.h>
 #include <rdma/ib_cache.h>
 
 #include "objects.h"
@@ -51,6 +52,7 @@ int mroce_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	struct mroce_dev *dev = to_mdev(ib->device);
 	struct mroce_ah *ah = to_mah(ib);
+	struct in6_addr saddr, daddr;
 	int err;
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
@@ -58,19 +60,19 @@ int mroce_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_
 		return -EINVAL;
 
 	ah->pd = ib->pd;
-	memcpy(&ah->saddr, grh->sgid_attr->gid.raw, sizeof(ah->saddr));
-	memcpy(&ah->daddr, grh->dgid.raw, sizeof(ah->daddr));
-	if (mroce_addr_v4(&ah->saddr) != mroce_addr_v4(&ah->daddr))
+	memcpy(&saddr, grh->sgid_attr->gid.raw, sizeof(saddr));
+	memcpy(&daddr, grh->dgid.raw, sizeof(daddr));
+	if (mroce_addr_v4(&saddr) != mroce_addr_v4(&daddr))
 		return -EINVAL;
-	ah->tos = grh->traffic_class;
-	ah->ttl = grh->hop_limit;
 	refcount_set(&ah->refs, 1);
 	init_completion(&ah->unused);
 	/* datagrams of one handle keep one path, those of others may take another */
-	mroce_flow_init(&ah->flow, &ah->saddr, &ah->daddr,
+	mroce_flow_init(&ah->flow, &saddr, &daddr,
 			htons(MROCE_PATH_PORT_BASE |
 			      (get_random_u32() & GENMASK(MROCE_PATH_PORT_BITS - 1, 0))),
 			gid_ifindex(grh->sgid_attr));
+	ah->flow.tclass = grh->traffic_class & ~INET_ECN_MASK;
+	ah->flow.hop_limit = grh->hop_limit;
 
 	if (!mroce_take(&dev->ahs, MROCE_MAX_AH))
 		return -ENOMEM;

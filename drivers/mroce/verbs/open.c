@@ -9,6 +9,7 @@
 #include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/ktime.h>
+#include <net/inet_ecn.h>
 
 #include "qp.h"
 
@@ -83,8 +84,14 @@ static int alloc_memory(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 
 static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32 id)
 {
+	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
+
 	mroce_txs_init(&qp->req, false, id, qp->req_msg, qp->sq.entries);
 	mroce_txs_init(&qp->resp, true, id, qp->resp_msg, qp->resp_mask + 1);
+	qp->req.tclass = grh->traffic_class & ~INET_ECN_MASK;
+	qp->req.hop_limit = grh->hop_limit;
+	qp->resp.tclass = qp->req.tclass;
+	qp->resp.hop_limit = qp->req.hop_limit;
 	mroce_rxs_init(&qp->rreq, false, id, attr->rq_psn, LOG_PACKETS,
 		       qp->srq ? LOG_SRQ : LOG_MESSAGES);
 	mroce_rxs_init(&qp->rresp, true, id, 0, LOG_PACKETS, LOG_MESSAGES);

@@ -311,9 +311,7 @@ struct mroce_ah {
 	struct ib_ah ib;
 	u32 ahn;
 	struct ib_pd *pd;
-	struct in6_addr saddr, daddr;
-	u8 tos, ttl;
-	struct mroce_flow flow;		/* source port set by the sender */
+	struct mroce_flow flow;
 	refcount_t refs;
 	struct completion unused;
 };
