@@ -382,6 +382,48 @@ static void killed(struct kunit *test)
 
 /* ---- control ---- */
 
+/* Rule 36: a stream that was stopped is worth waiting for until its packets are answered for. */
+static void awaited_after_failure(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txs *txs = &env->req[0];
+	struct mroce_txpath *p;
+	u64 sent_at;
+	u32 number;
+
+	tx_open(test, 0);
+	tx_open(test, 1);
+	tx_post(env, 0, MROCE_OP_WRITE, 100);
+	KUNIT_EXPECT_EQ(test, mroce_txs_awaited(txs), 0);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	p = &env->tx.path[env->x.path];
+	number = env->x.data.base.number;
+	sent_at = env->now;
+	env->now += MROCE_MSEC / 2;
+	mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_ERR_FLUSHED, MROCE_N_NONE);
+	KUNIT_EXPECT_EQ(test, mroce_txs_awaited(txs), sent_at + 2 * mroce_path_pto(p));
+	KUNIT_EXPECT_GT(test, mroce_txs_awaited(txs), env->now);
+	/* whatever others have on their way */
+	KUNIT_EXPECT_EQ(test, mroce_txs_awaited(&env->req[1]), 0);
+
+	tx_ack_new(env, env->x.path, number);
+	KUNIT_EXPECT_EQ(test, tx_ack(env), MROCE_REASON_NONE);
+	KUNIT_EXPECT_EQ(test, mroce_txs_awaited(txs), 0);
+	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 0);
+	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
+
+	/* one that has not answered for long is not waited for, nor one that is gone */
+	tx_post(env, 1, MROCE_OP_WRITE, 100);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	mroce_txs_fail(&env->req[1], env->req[1].msn_una, MROCE_REASON_ERR_FLUSHED, MROCE_N_NONE);
+	p = &env->tx.path[env->x.path];
+	env->now += 2 * mroce_path_pto(p);
+	KUNIT_EXPECT_GT(test, mroce_txs_awaited(&env->req[1]), 0);
+	KUNIT_EXPECT_LE(test, mroce_txs_awaited(&env->req[1]), env->now);
+	mroce_tx_kill(&env->tx, MROCE_REASON_ERR_PEER_RESET);
+	KUNIT_EXPECT_EQ(test, mroce_txs_awaited(&env->req[1]), 0);
+}
+
 static void control_is_reliable(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -585,6 +627,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(open_not_ready),
 				     KUNIT_CASE(open_refused),
 				     KUNIT_CASE(killed),
+				     KUNIT_CASE(awaited_after_failure),
 				     KUNIT_CASE(control_is_reliable),
 				     KUNIT_CASE(control_is_bounded),
 				     KUNIT_CASE(streams_take_turns),

@@ -506,6 +506,12 @@ void mroce_txs_credit(struct mroce_txs *txs, u32 credit, u64 now);
 struct mroce_msg *mroce_txs_complete(struct mroce_txs *txs);
 /* True once all before the failed message is complete: the queue pair goes to the error state. */
 bool mroce_txs_is_failed(const struct mroce_txs *txs);
+/*
+ * Until when it may be worth waiting for what is in flight of a stream that has failed: two probe
+ * timeouts of a path after its last answer, or its oldest packet if that is later (rule 36). 0: not
+ * at all, nothing is, or no answer can come.
+ */
+u64 mroce_txs_awaited(const struct mroce_txs *txs);
 /* Fails at message @msn (the first unfinished one if it is before that). */
 void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8 nack);
 

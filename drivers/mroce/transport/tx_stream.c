@@ -589,6 +589,24 @@ void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8
 	mroce_txs_settle(txs);
 }
 
+u64 mroce_txs_awaited(const struct mroce_txs *txs)
+{
+	const struct mroce_tx *tx = txs->tx;
+	u64 until = 0;
+	u32 i;
+
+	if (!tx || !txs->out || tx->state != MROCE_TX_OPEN)
+		return 0;
+	for (i = 0; i < tx->npaths; i++) {
+		const struct mroce_txpath *p = &tx->path[i];
+
+		if (p->head != p->tail)
+			until = max(until, max(p->sent[p->head & p->mask].at, p->last_ack) +
+						   2 * mroce_path_pto(p));
+	}
+	return until;
+}
+
 void mroce_txs_closed(struct mroce_txs *txs, u32 placed, u64 now)
 {
 	u32 msn;

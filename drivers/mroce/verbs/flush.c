@@ -10,6 +10,8 @@
 
 #include "qp.h"
 
+#define FLUSH_WAIT_MAX (100 * MROCE_MSEC) /* for packets in flight */
+
 /* ---- events ---- */
 
 void mroce_qp_raise(struct mroce_qp *qp, enum mroce_qp_event event)
@@ -104,6 +106,7 @@ static void stop_receiving(struct mroce_qp *qp, struct mroce_rxhalf *h, bool req
 		mroce_packet_free(qp->dev, p);
 }
 
+/* Nothing new of it is transmitted from here on; what is being built may be. */
 static void stop_sending(struct mroce_qp *qp, struct mroce_txs *txs)
 {
 	struct mroce_txhalf *h = qp->txh;
@@ -124,10 +127,53 @@ static void stop_sending(struct mroce_qp *qp, struct mroce_txs *txs)
 			spin_lock_bh(&qp->lock);
 			spin_lock(&h->lock);
 		}
-		mroce_txs_detach(txs);
 	}
 	spin_unlock(&h->lock);
 	spin_unlock_bh(&qp->lock);
+}
+
+/*
+ * Pages of a stopped stream are on their way for as long as it has packets that are neither
+ * acknowledged nor known to be lost, as in a queue of this host (rule 36). Their owner may use them
+ * again when the flush is over, so it waits a little; never for a peer that does not answer.
+ */
+static void await_packets(struct mroce_qp *qp, const struct mroce_txs *txs, u64 give_up)
+{
+	struct mroce_txhalf *h = qp->txh;
+	u64 until;
+
+	do {
+		spin_lock_bh(&h->lock);
+		until = h->gone || READ_ONCE(qp->dev->gone) ? 0 : mroce_txs_awaited(txs);
+		spin_unlock_bh(&h->lock);
+		if (ktime_get_ns() >= min(until, give_up))
+			return;
+		usleep_range(50, 200);
+	} while (true);
+}
+
+static void leave_half(struct mroce_qp *qp, struct mroce_txs *txs)
+{
+	spin_lock_bh(&qp->lock);
+	spin_lock(&qp->txh->lock);
+	mroce_txs_detach(txs);
+	spin_unlock(&qp->txh->lock);
+	spin_unlock_bh(&qp->lock);
+}
+
+static void finish_sending(struct mroce_qp *qp, bool responses)
+{
+	u64 give_up = ktime_get_ns() + FLUSH_WAIT_MAX;
+
+	stop_sending(qp, &qp->req);
+	if (responses)
+		stop_sending(qp, &qp->resp);
+	await_packets(qp, &qp->req, give_up);
+	leave_half(qp, &qp->req);
+	if (!responses)
+		return;
+	await_packets(qp, &qp->resp, give_up);
+	leave_half(qp, &qp->resp);
 }
 
 /* Buffers of the SRQ that were bound and never completed, newest first. */
@@ -165,9 +211,7 @@ void mroce_qp_quiesce(struct mroce_qp *qp, bool all)
 		return;
 	if (h)
 		stop_receiving(qp, h, requests);
-	stop_sending(qp, &qp->req);
-	if (requests)
-		stop_sending(qp, &qp->resp);
+	finish_sending(qp, requests);
 	if (qp->srq) {
 		mroce_qp_srq_unwait(qp);
 		give_back(qp);
