@@ -48,13 +48,14 @@
 	  "longer than the receive buffer, or malformed") \
 	X(NAK_GONE,		"nak_gone",		"stream is closed") \
 	X(NAK_OPERATION,	"nak_operation",	"receiver failed to carry it out") \
-	/* failures of a stream or connection */ \
+	/* failures of a work request, or of all toward a peer or queue pair (two) */ \
 	X(ERR_RETRY,		"err_retry", \
 	  "no progress within timeout and retry_cnt") \
 	X(ERR_RNR_RETRY,	"err_rnr_retry",	"rnr_retry used up") \
 	X(ERR_PEER_RESET,	"err_peer_reset", \
-	  "peer restarted: its instance is another") \
-	X(ERR_REFUSED,		"err_refused",		"peer refused the connection or stream") \
+	  "connections that ended as the peer had restarted, whatever was under way") \
+	X(ERR_REFUSED,		"err_refused", \
+	  "connections and streams that the peer refused, whatever was under way") \
 	X(ERR_LOCAL_KEY,	"err_local_key", \
 	  "local key, range or right does not fit") \
 	X(ERR_LOCAL_LENGTH,	"err_local_length", \

@@ -390,7 +390,7 @@ void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h,
 			 const struct mroce_open *reply)
 {
 	struct mroce_qp *qp = mroce_qp_by_stream(dev, reply->to);
-	bool opened = false;
+	bool opened = false, refused = false;
 
 	if (!qp)
 		return;
@@ -398,10 +398,13 @@ void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h,
 	if (qp->req.tx == &h->tx && qp->req.state == MROCE_TXS_OPENING) {
 		mroce_txs_open_reply(&qp->req, reply, ktime_get_ns());
 		opened = qp->req.state == MROCE_TXS_OPEN;
+		refused = qp->req.state == MROCE_TXS_FAILED;
 	}
 	spin_unlock_bh(&h->lock);
 	if (opened)
 		mroce_count(dev, MROCE_CNT_STREAMS_OPENED, 1);
+	if (refused)
+		mroce_drop(dev, MROCE_REASON_ERR_REFUSED);
 	mroce_qp_put(qp);
 }
 

@@ -8,9 +8,14 @@
 
 #define GONE_DELAY_MAX NSEC_PER_SEC
 
-/* Those that the peer is told of are counted where they are found. */
+/*
+ * Those that the peer is told of are counted where they are found, and so is what it says of a
+ * whole connection or stream: once, not for each request.
+ */
 void mroce_qp_count_error(struct mroce_qp *qp, enum mroce_reason reason)
 {
+	if (reason == MROCE_REASON_ERR_PEER_RESET || reason == MROCE_REASON_ERR_REFUSED)
+		return;
 	if (reason >= MROCE_REASON_ERR_RETRY && reason <= MROCE_REASON_ERR_CQ)
 		mroce_count(qp->dev, (enum mroce_counter)reason, 1);
 }
