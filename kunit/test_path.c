@@ -362,6 +362,32 @@ static void others_follow(struct kunit *test)
 	KUNIT_EXPECT_NE(test, env->tx.changed & BIT(5), 0);
 }
 
+/* What is posted when every plane is down is never transmitted, and still has its deadline. */
+static void severed(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txs *txs = &env->req[0];
+	u32 i;
+
+	single(test, 2);
+	txs->timeout = 600 * MSEC;
+	mroce_tx_plane_down(&env->tx, 0, env->now);
+	tx_post(env, 0, MROCE_OP_WRITE, 100);
+	KUNIT_EXPECT_EQ(test, tx_pick(env), 0);
+	for (i = 0; i < 60; i++) {
+		env->now += 10 * MSEC;
+		mroce_tx_timer(&env->tx, env->now);
+		KUNIT_EXPECT_EQ(test, tx_pick(env), 0);
+	}
+	KUNIT_EXPECT_FALSE(test, txs->failed);
+	for (i = 0; i < 400 && !txs->failed; i++) {
+		env->now += 10 * MSEC;
+		mroce_tx_timer(&env->tx, env->now);
+	}
+	KUNIT_EXPECT_TRUE(test, txs->failed);
+	KUNIT_EXPECT_EQ(test, txs->fail_reason, MROCE_REASON_ERR_RETRY);
+}
+
 /* A path that goes to another plane starts a new epoch there, and carries data when it answered. */
 static void moves(struct kunit *test)
 {
@@ -686,6 +712,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(suspect),
 				     KUNIT_CASE(probing),
 				     KUNIT_CASE(epochs_are_bounded),
 				     KUNIT_CASE(others_follow),
+				     KUNIT_CASE(severed),
 				     KUNIT_CASE(moves),
 				     KUNIT_CASE(second_loss),
 				     KUNIT_CASE(no_route),

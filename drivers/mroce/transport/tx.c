@@ -575,6 +575,9 @@ static void streams_timer(struct mroce_tx *tx, u64 now)
 	u64 slowest = 0, at = MROCE_NEVER;
 	u32 i;
 
+	tx->severed = true;
+	for (i = 0; i < tx->npaths; i++)
+		tx->severed &= tx->path[i].down;
 	for (i = 0; i < tx->npaths; i++)
 		slowest = max(slowest, (u64)tx->path[i].srtt + 4 * (u64)tx->path[i].rttvar);
 	tx->streams_at = MROCE_NEVER;

@@ -340,6 +340,7 @@ struct mroce_tx {
 	u32 nctl, ctl_turn;
 	bool starved;			/* memory ran out: the timer tries again */
 	bool probing;			/* a path may have @probes to send */
+	bool severed;			/* every path is down, when streams were last looked at */
 
 	struct mroce_hello hello;	/* what our HELLO says */
 	bool hello_wanted;		/* one is unanswered */

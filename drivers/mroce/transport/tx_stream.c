@@ -825,7 +825,8 @@ static bool unanswered(const struct mroce_txs *txs, u64 now)
 		return false;
 	if (txs->state == MROCE_TXS_CLOSED || txs->state == MROCE_TXS_OPENING)
 		return true;	/* HELLO or OPEN */
-	if (txs->out || txs->reads_out)
+	/* nothing is transmitted where every plane is down, and nothing is answered either */
+	if (txs->out || txs->reads_out || txs->tx->severed)
 		return true;
 	return txs->una != txs->nxt && txs->tx->last_ack + MROCE_DEADLINE_FLOOR / 2 <= now;
 }
