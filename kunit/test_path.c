@@ -598,6 +598,11 @@ static void black_hole_of_one_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->tx.max_payload, 8192);
 	KUNIT_EXPECT_EQ(test, env->tx.stats.path_shrunk, 0);
 	KUNIT_EXPECT_EQ(test, env->tx.stats.path_failed, 1);
+	/* the ACK that told spoke of the old port: the new one has to answer first */
+	KUNIT_EXPECT_NE(test, p->state, MROCE_PATH_ACTIVE);
+	KUNIT_EXPECT_EQ(test, p->high, 0);
+	KUNIT_EXPECT_EQ(test, p->packets, 0);
+	KUNIT_EXPECT_GT(test, next_timeout(test, 0, length, 8), 0);
 	ack_path(env, 0);
 	KUNIT_EXPECT_EQ(test, p->state, MROCE_PATH_ACTIVE);
 	KUNIT_EXPECT_EQ(test, p->size, 8192);

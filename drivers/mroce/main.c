@@ -124,7 +124,10 @@ void mroce_devs_del(struct mroce_dev *dev)
 		list_del_rcu(&dev->node);
 	mutex_unlock(&mroce_devs_lock);
 	synchronize_rcu();
+	/* whoever found it in the list meanwhile is done, and sees that it has left */
+	mutex_lock(&mroce_devs_lock);
 	INIT_LIST_HEAD(&dev->node);
+	mutex_unlock(&mroce_devs_lock);
 }
 
 /* ---- netdevs ---- */

@@ -207,6 +207,8 @@ static void changed(struct mroce_dev *dev)
 {
 	WRITE_ONCE(dev->planes_serial, dev->planes_serial + 1);
 	mroce_conns_planes(dev, true);
+	/* capacity, carrier, and whether there is a way out at all */
+	mroce_dev_port_changed(dev);
 }
 
 int mroce_plane_add(struct mroce_dev *dev, struct net_device *ndev, struct netlink_ext_ack *extack)

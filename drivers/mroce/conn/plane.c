@@ -123,7 +123,9 @@ static void match(struct mroce_txhalf *h, const struct mroce_local *local, u32 n
 	u32 j, k, total = max(n, np);
 
 	for (j = 1; j < total; j++) {
-		if (local[j % n].draining)
+		/* a flow is of one family for good */
+		if (local[j % n].draining || mroce_addr_v4(&peer[j % np]) != mroce_addr_v4(&h->daddr) ||
+		    mroce_addr_v4(&local[j % n].addr) != mroce_addr_v4(&h->daddr))
 			continue;
 		pair = pair_of(h, &local[j % n].addr, &peer[j % np]);
 		if (pair && pair->ifindex == local[j % n].ifindex)
@@ -138,7 +140,8 @@ static void match(struct mroce_txhalf *h, const struct mroce_local *local, u32 n
 		if (pair->state == MROCE_PAIR_USED && (k || !local[0].draining))
 			usable |= BIT(k);
 	}
-	assign(h, usable, now);
+	/* rather by a plane that is being drained than by none */
+	assign(h, usable ?: BIT(0), now);
 	for (k = 1; k < MROCE_MAX_PLANES && fresh; k++) {
 		if (h->pair[k].state != MROCE_PAIR_NONE)
 			continue;
@@ -337,7 +340,7 @@ static void challenged(struct mroce_sock *sock, const struct mroce_verify *v,
 	struct mroce_flow flow;
 	int ifindex, via;
 	u8 slot = 0;
-	u32 i;
+	u32 i, k;
 
 	if (!h)
 		return;
@@ -345,7 +348,8 @@ static void challenged(struct mroce_sock *sock, const struct mroce_verify *v,
 	mroce_count(h->dev, MROCE_CNT_RX_SKBS, 1);
 	ifindex = mroce_plane_by_addr(h->dev, &from->daddr, &slot);
 	spin_lock(&h->lock);
-	if (h->gone || !ifindex || !named(h, &from->saddr)) {
+	if (h->gone || !ifindex || !named(h, &from->saddr) ||
+	    mroce_addr_v4(&from->saddr) != mroce_addr_v4(&h->saddr)) {
 		spin_unlock(&h->lock);
 		mroce_drop(h->dev, MROCE_REASON_RX_ADDRESS);
 		goto put;
@@ -361,6 +365,10 @@ static void challenged(struct mroce_sock *sock, const struct mroce_verify *v,
 		h->via[i].ifindex = ifindex;
 		h->via[i].slot = slot;
 		via = i;
+		/* of paths that came by what had this place before: their ACKs are to be turned */
+		for (k = 0; k < h->rx.npaths; k++)
+			if (h->path_via[k] == i)
+				h->path_via[k] = U8_MAX;
 	}
 	if (via >= 0)
 		reply.flags |= MROCE_V_VERIFIED;

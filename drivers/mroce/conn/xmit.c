@@ -431,7 +431,7 @@ static noinline void tell_paths(struct mroce_txhalf *h)
 		i = __ffs64(left);
 		if (from[i] == to[i])
 			continue;
-		mroce_nl_path(h->dev, h->tx.own_id, i, READ_ONCE(h->tx.path[i].plane), to[i]);
+		mroce_nl_path(h->dev, h->tx.hello.half, i, READ_ONCE(h->tx.path[i].plane), to[i]);
 		trace_mroce_path(dev_name(&h->dev->ib.dev), h->tx.own_id, i,
 				 READ_ONCE(h->tx.path[i].plane), from[i], to[i]);
 	}

@@ -292,7 +292,7 @@ static int put_path(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *
 	hdr = start(d, MROCE_NL_PATH_GET, dev);
 	if (!hdr)
 		return -EMSGSIZE;
-	err = nla_put_u64_64bit(skb, MROCE_NL_A_HALF, h->tx.own_id, MROCE_NL_A_PAD) ?:
+	err = nla_put_u64_64bit(skb, MROCE_NL_A_HALF, h->tx.hello.half, MROCE_NL_A_PAD) ?:
 	      nla_put_u8(skb, MROCE_NL_A_PATH, i) ?:
 	      nla_put_u8(skb, MROCE_NL_A_SLOT, p.plane) ?:
 	      nla_put_u8(skb, MROCE_NL_A_STATE, p.state) ?:

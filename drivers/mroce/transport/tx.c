@@ -142,8 +142,13 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 	tx->instance = ack->instance;
 	tx->agreed = min(tx->hello.max_payload, ack->max_payload);
 	tx->max_payload = tx->agreed;
-	while (tx->npaths > ack->npaths)
-		mroce_plane_leave(tx, &tx->path[--tx->npaths]);
+	while (tx->npaths > ack->npaths) {
+		struct mroce_txpath *p = &tx->path[--tx->npaths];
+
+		/* one that failed has left already */
+		if (p->state == MROCE_PATH_ACTIVE)
+			mroce_plane_leave(tx, p);
+	}
 	for (i = 0; i < tx->npaths; i++) {
 		tx->path[i].size = tx->agreed;
 		mroce_cc_init(tx, &tx->path[i]);

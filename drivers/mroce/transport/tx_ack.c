@@ -215,6 +215,13 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 	tx->stats.lost += lost.lost;
 	p->lost += lost.lost;
 	mroce_path_trim(p);
+	/* mroce_path_big() has drawn another port: the rest is about the old epoch's numbers */
+	if (p->epoch != ack->base.epoch) {
+		tx->last_ack = now;
+		mroce_plane_ack(tx, p, ack, now);
+		records(tx, p, ack, false, now);
+		return MROCE_REASON_NONE;
+	}
 	note_loss(tx, ack->packets - p->packets, lost.lost);
 
 	if (fresh) {

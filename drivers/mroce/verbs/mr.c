@@ -39,13 +39,14 @@ struct mr_found {
 	struct mroce_dev *dev;
 	struct mroce_mr *mr;
 	u32 index;
-	int erased;
+	s64 erased;
 };
 
 #define MR_FOUND	8
 
 static DEFINE_PER_CPU(struct mr_found, mr_found[MR_FOUND]);
-static atomic_t mr_erased = ATOMIC_INIT(0);
+/* never wraps, or what was found long ago would be found again */
+static atomic64_t mr_erased ____cacheline_aligned_in_smp = ATOMIC64_INIT(0);
 
 /* ---- allocation ---- */
 
@@ -104,7 +105,7 @@ static void mr_free(struct mroce_mr *mr)
 	WRITE_ONCE(mr->state, MROCE_MR_DEAD);
 	xa_erase(&dev->mr_xa, mr->key >> MROCE_KEY_BITS);
 	/* pairs with mr_find(): who still saw the old value is waited for before it is freed */
-	atomic_inc_return_release(&mr_erased);
+	atomic64_inc_return_release(&mr_erased);
 	mroce_mr_put(mr);
 	wait_for_completion(&mr->unused);
 
@@ -311,7 +312,7 @@ static struct mroce_mr *mr_find(struct mroce_dev *dev, u32 index)
 {
 	struct mr_found *f = this_cpu_ptr(&mr_found[index % MR_FOUND]);
 	/* pairs with the release in mr_free(): what it erased is not found any more */
-	int erased = atomic_read_acquire(&mr_erased);
+	s64 erased = atomic64_read_acquire(&mr_erased);
 	struct mroce_mr *mr;
 
 	if (likely(f->index == index && f->dev == dev && f->erased == erased))

@@ -69,7 +69,7 @@ enum mroce_nl_path_state {
  * @MROCE_NL_A_HELD_LIMIT: u64: bytes of packets held for order, at most
  * @MROCE_NL_A_HELD: u64: bytes held now (read only)
  * @MROCE_NL_A_CAPACITY: u32: what the netdev passes in truth, Mb/s; 0: its speed
- * @MROCE_NL_A_HALF: u64: a sending half
+ * @MROCE_NL_A_HALF: u64: number of a sending half, unique in its device (not the id on the wire)
  * @MROCE_NL_A_PATH: u8: index of a path in it
  * @MROCE_NL_A_EPOCH: u8: source ports that it had before, modulo 256
  * @MROCE_NL_A_PORT: u16: its source port, host order
