@@ -120,12 +120,13 @@ static void match(struct mroce_txhalf *h, const struct mroce_local *local, u32 n
 {
 	unsigned long keep = BIT(0), fresh = 0, usable = 0;
 	struct mroce_pair *pair;
+	bool v4 = mroce_addr_v4(&h->daddr);
 	u32 j, k, total = max(n, np);
 
 	for (j = 1; j < total; j++) {
 		/* a flow is of one family for good */
-		if (local[j % n].draining || mroce_addr_v4(&peer[j % np]) != mroce_addr_v4(&h->daddr) ||
-		    mroce_addr_v4(&local[j % n].addr) != mroce_addr_v4(&h->daddr))
+		if (local[j % n].draining || mroce_addr_v4(&peer[j % np]) != v4 ||
+		    mroce_addr_v4(&local[j % n].addr) != v4)
 			continue;
 		pair = pair_of(h, &local[j % n].addr, &peer[j % np]);
 		if (pair && pair->ifindex == local[j % n].ifindex)
