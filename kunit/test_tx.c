@@ -585,6 +585,35 @@ static void asks_when_dry(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, env->x.data.flags & MROCE_F_ACKREQ);
 }
 
+/*
+ * Nobody waits for the ACK of a request that is answered, of a response, or of what its poster does
+ * not wait for: they come when the receiver's delay is over.
+ */
+static void asks_for_nobody(struct kunit *test)
+{
+	struct mroce_post lazy = { .opcode = MROCE_OP_WRITE, .length = 500, .lazy = true };
+	struct tx_env *env = test->priv;
+	bool asked = false;
+
+	tx_open(test, 0);
+	tx_post(env, 0, MROCE_OP_READ, 500);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_FALSE(test, env->x.data.flags & MROCE_F_ACKREQ);
+	tx_post(env, 0, MROCE_OP_READ_RESP, 500);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_FALSE(test, env->x.data.flags & MROCE_F_ACKREQ);
+	KUNIT_ASSERT_NOT_NULL(test, mroce_txs_post(&env->req[0], &lazy, env->now));
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_FALSE(test, env->x.data.flags & MROCE_F_ACKREQ);
+	/* but when nothing more can be sent before one comes, whoever sends last asks */
+	lazy.length = 200 * ENV_PSIZE;
+	KUNIT_ASSERT_NOT_NULL(test, mroce_txs_post(&env->req[0], &lazy, env->now));
+	while (tx_pick_data(env))
+		asked = env->x.data.flags & MROCE_F_ACKREQ;
+	KUNIT_EXPECT_GT(test, env->tx.backlog, 0);
+	KUNIT_EXPECT_TRUE(test, asked);
+}
+
 static void backlog(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -634,6 +663,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(responses_first),
 				     KUNIT_CASE(paths_take_turns),
 				     KUNIT_CASE(asks_when_dry),
+				     KUNIT_CASE(asks_for_nobody),
 				     KUNIT_CASE(backlog),
 				     KUNIT_CASE(no_memory),
 				     {} };

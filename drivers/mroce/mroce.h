@@ -47,8 +47,6 @@
 #define MROCE_MAX_MSG		1073741824U	/* bytes: 1 GiB */
 #define MROCE_GID_TABLE_LEN	256
 #define MROCE_PKEY		0xffff
-/* of IP; for what does not depend on a route */
-#define MROCE_IP_LARGEST	65535
 #define MROCE_DEFAULT_PATHS	16
 #define MROCE_DEFAULT_BURST	61440		/* bytes: a train */
 
@@ -77,7 +75,8 @@ struct mroce_local {
 /**
  * struct mroce_dev - one `rdma link`
  * @ib: the core's
- * @plane: its netdevs, [0] is @ndev; @planes_serial: counts their changes; @plane_down: one of them
+ * @plane: its netdevs, [0] is @ndev; @planes_serial: counts changes of them and of
+ *	their addresses; @plane_down: one of them
  *	has no carrier
  * @ndev: netdev of the first plane, held until dealloc_driver; not to be used once @gone
  * @sock: sockets of the netdev's namespace; NULL once @gone
@@ -103,7 +102,7 @@ struct mroce_local {
 struct mroce_dev {
 	struct ib_device ib;
 	struct mroce_plane plane[MROCE_MAX_PLANES];
-	u32 planes_serial;
+	atomic_t planes_serial;
 	bool plane_down;
 	struct net_device *ndev;
 	netdevice_tracker ndev_tracker;
@@ -184,6 +183,11 @@ struct netlink_ext_ack;
 
 /* Can this netdev carry a link or plane? 0, or an error and why not, to follow its name. */
 int mroce_netdev_usable(const struct net_device *ndev, const char **why);
+static inline bool mroce_netdev_up(const struct net_device *ndev)
+{
+	return netif_running(ndev) && netif_carrier_ok(ndev);
+}
+
 /* Mb/s, 0 unknown; under rtnl */
 u32 mroce_netdev_speed(struct net_device *ndev);
 /* Planes that send, with an address of this family, in the order of their naming: how many */

@@ -40,11 +40,6 @@ int mroce_netdev_usable(const struct net_device *ndev, const char **why)
 
 /* ---- reading, under RCU ---- */
 
-static bool netdev_up(const struct net_device *ndev)
-{
-	return netif_running(ndev) && netif_carrier_ok(ndev);
-}
-
 /* The address of this family that packets of the plane come from: a global one, the first. */
 static bool plane_addr(struct net_device *ndev, bool v4, struct in6_addr *addr)
 {
@@ -96,7 +91,7 @@ u32 mroce_planes_local(struct mroce_dev *dev, bool v4, struct mroce_local *local
 		l->ifindex = ndev->ifindex;
 		l->mtu = READ_ONCE(ndev->mtu);
 		l->speed = READ_ONCE(dev->capacity) ?: READ_ONCE(p->speed);
-		l->up = netdev_up(ndev);
+		l->up = mroce_netdev_up(ndev);
 		l->draining = READ_ONCE(p->draining);
 		n++;
 	}
@@ -128,7 +123,7 @@ bool mroce_plane_up(struct mroce_dev *dev, int ifindex)
 		struct net_device *ndev = rcu_dereference(dev->plane[i].ndev);
 
 		if (ndev && ndev->ifindex == ifindex)
-			return netdev_up(ndev);
+			return mroce_netdev_up(ndev);
 	}
 	return false;
 }
@@ -144,7 +139,7 @@ static u32 count_up(struct mroce_dev *dev, u32 *all)
 		struct net_device *ndev = rcu_dereference(dev->plane[i].ndev);
 
 		*all += !!ndev;
-		up += ndev && netdev_up(ndev);
+		up += ndev && mroce_netdev_up(ndev);
 	}
 	rcu_read_unlock();
 	return up;
@@ -173,7 +168,7 @@ void mroce_planes_hello(struct mroce_dev *dev, const struct in6_addr *first, uns
 	rcu_read_lock();
 	n = mroce_planes_local(dev, mroce_addr_v4(first), local);
 	rcu_read_unlock();
-	hello->serial = READ_ONCE(dev->planes_serial);
+	hello->serial = atomic_read(&dev->planes_serial);
 	hello->nplanes = max(n, 1U);
 	hello->max_payload = mroce_payload_of_mtu(mtu);
 	memset(hello->plane, 0, sizeof(hello->plane));
@@ -205,7 +200,7 @@ int mroce_plane_slot(const struct mroce_dev *dev, const struct net_device *ndev)
 
 static void changed(struct mroce_dev *dev)
 {
-	WRITE_ONCE(dev->planes_serial, dev->planes_serial + 1);
+	atomic_inc(&dev->planes_serial);
 	mroce_conns_planes(dev, true);
 	/* capacity, carrier, and whether there is a way out at all */
 	mroce_dev_port_changed(dev);

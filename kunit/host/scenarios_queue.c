@@ -51,6 +51,28 @@ static u32 mark_at(u64 rtt)
 	return bdp(RATE, rtt) / 5 + 2 * WIRE;
 }
 
+/* A router that marks: full use, by a short queue. */
+static void run_marked(struct trial_cfg *c, u64 rtt, struct trial_result *r)
+{
+	c->topo.trunk.mark = mark_at(rtt);
+	c->topo.trunk.limit = 2 * bdp(RATE, rtt) + (1 << 20);
+	run_neck(c, "marks", r);
+	scenario_least("use of the link", r->use / 10000.0, 95, "%");
+	scenario_most("mean queue, in thresholds", (double)r->mean_queue / c->topo.trunk.mark, 2,
+		      "x");
+	scenario_most("drops", r->drops, 0, "packets");
+}
+
+/* Nothing marks: use of @rate, and not too much of it lost. */
+static void run_unmarked(struct trial_cfg *c, const char *run, const char *what, u64 rate)
+{
+	struct trial_result r;
+
+	run_neck(c, run, &r);
+	scenario_least(what, (double)r.use * RATE / rate / 10000, 90, "%");
+	scenario_most("loss", 100.0 * r.drops / (r.packets + r.drops), 15, "%");
+}
+
 /* @arg: paths; @arg2: round trip */
 static void ecn(const struct scenario *sc)
 {
@@ -58,13 +80,7 @@ static void ecn(const struct scenario *sc)
 	struct trial_result r;
 
 	c.sim.npaths = sc->arg;
-	c.topo.trunk.mark = mark_at(sc->arg2);
-	c.topo.trunk.limit = 2 * bdp(RATE, sc->arg2) + (1 << 20);
-	run_neck(&c, "marks", &r);
-	scenario_least("use of the link", r.use / 10000.0, 95, "%");
-	scenario_most("mean queue, in thresholds", (double)r.mean_queue / c.topo.trunk.mark, 2,
-		      "x");
-	scenario_most("drops", r.drops, 0, "packets");
+	run_marked(&c, sc->arg2, &r);
 }
 
 static void ecn_shared(const struct scenario *sc)
@@ -72,13 +88,7 @@ static void ecn_shared(const struct scenario *sc)
 	struct trial_cfg c = dumbbell(sc->arg, sc->arg2);
 	struct trial_result r;
 
-	c.topo.trunk.mark = mark_at(sc->arg2);
-	c.topo.trunk.limit = 2 * bdp(RATE, sc->arg2) + (1 << 20);
-	run_neck(&c, "marks", &r);
-	scenario_least("use of the link", r.use / 10000.0, 95, "%");
-	scenario_most("mean queue, in thresholds", (double)r.mean_queue / c.topo.trunk.mark, 2,
-		      "x");
-	scenario_most("drops", r.drops, 0, "packets");
+	run_marked(&c, sc->arg2, &r);
 	scenario_least("Jain's index", r.jain / 1000000.0, 0.95, "");
 }
 
@@ -98,37 +108,28 @@ static void deep(const struct scenario *sc)
 static void shallow(const struct scenario *sc)
 {
 	struct trial_cfg c = dumbbell(1, sc->arg2);
-	struct trial_result r;
 
 	c.topo.trunk.limit = bdp(RATE, sc->arg);
-	run_neck(&c, "100 us", &r);
-	scenario_least("use of the link", r.use / 10000.0, 90, "%");
-	scenario_most("loss", 100.0 * r.drops / (r.packets + r.drops), 15, "%");
+	run_unmarked(&c, "100 us", "use of the link", RATE);
 }
 
 static void policed(const struct scenario *sc)
 {
 	struct trial_cfg c = dumbbell(1, sc->arg2);
-	struct trial_result r;
 
 	c.topo.trunk.police = RATE / 2;
 	c.topo.trunk.bucket = bdp(RATE / 2, 5 * MSEC);
-	run_neck(&c, "policed", &r);
-	scenario_least("use of what the policer passes", r.use / 5000.0, 90, "%");
-	scenario_most("loss", 100.0 * r.drops / (r.packets + r.drops), 15, "%");
+	run_unmarked(&c, "policed", "use of what the policer passes", RATE / 2);
 }
 
 static void bleached(const struct scenario *sc)
 {
 	struct trial_cfg c = dumbbell(1, sc->arg2);
-	struct trial_result r;
 
 	c.topo.up.bleach = true;
 	c.topo.trunk.mark = mark_at(sc->arg2);
 	c.topo.trunk.limit = 4 << 20;
-	run_neck(&c, "bleached", &r);
-	scenario_least("use of the link", r.use / 10000.0, 90, "%");
-	scenario_most("loss", 100.0 * r.drops / (r.packets + r.drops), 15, "%");
+	run_unmarked(&c, "bleached", "use of the link", RATE);
 }
 
 static void false_marks(const struct scenario *sc)

@@ -54,18 +54,9 @@ static int one(const struct nlmsghdr *msg, void *arg)
 
 int cmd_show(int argc, char **argv)
 {
-	struct nlmsghdr *msg;
-	int err;
-
 	if (argc > 1)
 		return usage();
-	msg = nl_request(MROCE_NL_DEV_GET, NLM_F_DUMP);
-	if (!msg)
-		return 1;
-	out_begin();
-	err = nl_send(msg, one, argc ? argv[0] : NULL);
-	out_end();
-	return err ? 1 : 0;
+	return nl_show(MROCE_NL_DEV_GET, one, argc ? argv[0] : NULL);
 }
 
 /* false: no such attribute, or no such value */

@@ -18,6 +18,8 @@
 /* A request, to be completed with mnl_attr_put_*() and sent. @flags: NLM_F_DUMP or NLM_F_ACK. */
 struct nlmsghdr *nl_request(uint8_t cmd, uint16_t flags);
 int nl_send(struct nlmsghdr *msg, mnl_cb_t each, void *arg);
+/* All that there is, by @each into a table or list. 0, or 1: the tool's exit status. */
+int nl_show(uint8_t cmd, mnl_cb_t each, void *arg);
 /* Calls @each for every event until the program ends. */
 int nl_listen(mnl_cb_t each, void *arg);
 /* attributes of a message, by their number; @attr has MROCE_NL_A_MAX + 1 entries */

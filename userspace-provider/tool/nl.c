@@ -178,6 +178,19 @@ int nl_send(struct nlmsghdr *msg, mnl_cb_t each, void *arg)
 	return talk(msg, each, arg);
 }
 
+int nl_show(uint8_t cmd, mnl_cb_t each, void *arg)
+{
+	struct nlmsghdr *msg = nl_request(cmd, NLM_F_DUMP);
+	int err;
+
+	if (!msg)
+		return 1;
+	out_begin();
+	err = nl_send(msg, each, arg);
+	out_end();
+	return err ? 1 : 0;
+}
+
 int nl_listen(mnl_cb_t each, void *arg)
 {
 	ssize_t n;

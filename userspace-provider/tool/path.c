@@ -77,18 +77,9 @@ static int one(const struct nlmsghdr *msg, void *arg)
 
 int cmd_path(int argc, char **argv)
 {
-	struct nlmsghdr *msg;
-	int err;
-
 	if (argc < 1 || argc > 2 || strcmp(argv[0], "show"))
 		return usage();
-	msg = nl_request(MROCE_NL_PATH_GET, NLM_F_DUMP);
-	if (!msg)
-		return 1;
-	out_begin();
-	err = nl_send(msg, one, argc == 2 ? argv[1] : NULL);
-	out_end();
-	return err ? 1 : 0;
+	return nl_show(MROCE_NL_PATH_GET, one, argc == 2 ? argv[1] : NULL);
 }
 
 static int event(const struct nlmsghdr *msg, void *arg)

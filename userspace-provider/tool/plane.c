@@ -39,15 +39,7 @@ static int one(const struct nlmsghdr *msg, void *arg)
 
 static int show(int argc, char **argv)
 {
-	struct nlmsghdr *msg = nl_request(MROCE_NL_PLANE_GET, NLM_F_DUMP);
-	int err;
-
-	if (!msg)
-		return 1;
-	out_begin();
-	err = nl_send(msg, one, argc ? argv[0] : NULL);
-	out_end();
-	return err ? 1 : 0;
+	return nl_show(MROCE_NL_PLANE_GET, one, argc ? argv[0] : NULL);
 }
 
 static int change(uint8_t cmd, char **argv)

@@ -195,6 +195,17 @@ again:
 	return port;
 }
 
+/* Is it an address that is known to be the peer's? Under table_lock. */
+static bool is_at(const struct mroce_txhalf *h, const struct in6_addr *addr)
+{
+	u32 i;
+
+	for (i = 0; i < h->nplanes; i++)
+		if (h->peer_ok & BIT(i) && ipv6_addr_equal(&h->peer_planes[i], addr))
+			return true;
+	return false;
+}
+
 /*
  * The half toward an address; under table_lock. One that is dead is not found: its users are on
  * their way out.
@@ -202,7 +213,6 @@ again:
 static struct mroce_txhalf *txhalf_find(struct mroce_dev *dev, const struct in6_addr *daddr)
 {
 	struct mroce_txhalf *h, *found = NULL;
-	u32 i;
 
 	hash_for_each_possible(tx_addrs, h, by_addr, addr_key(daddr))
 		if (h->dev == dev && ipv6_addr_equal(&h->daddr, daddr) &&
@@ -215,9 +225,8 @@ static struct mroce_txhalf *txhalf_find(struct mroce_dev *dev, const struct in6_
 			continue;
 		if (found && h->tx.instance == found->tx.instance)
 			return h;
-		for (i = 0; !found && i < h->nplanes; i++)
-			if (h->peer_ok & BIT(i) && ipv6_addr_equal(&h->peer_planes[i], daddr))
-				return h;
+		if (!found && is_at(h, daddr))
+			return h;
 	}
 	return found;
 }
@@ -225,7 +234,7 @@ static struct mroce_txhalf *txhalf_find(struct mroce_dev *dev, const struct in6_
 /* Planes of the peer, under table_lock. An address that was known stays known. */
 static void peers_set(struct mroce_txhalf *h, const struct mroce_hello *hello)
 {
-	u32 i, k, n = clamp_t(u32, hello->nplanes, 1, MROCE_MAX_PLANES);
+	u32 i, n = clamp_t(u32, hello->nplanes, 1, MROCE_MAX_PLANES);
 	struct in6_addr addr[MROCE_MAX_PLANES];
 	unsigned long ok = BIT(0);
 
@@ -235,9 +244,8 @@ static void peers_set(struct mroce_txhalf *h, const struct mroce_hello *hello)
 	addr[0] = h->daddr;
 	for (i = 1; i < n; i++) {
 		memcpy(&addr[i], hello->plane[i].addr, sizeof(addr[i]));
-		for (k = 1; k < h->nplanes; k++)
-			if (h->peer_ok & BIT(k) && ipv6_addr_equal(&h->peer_planes[k], &addr[i]))
-				ok |= BIT(i);
+		if (is_at(h, &addr[i]))
+			ok |= BIT(i);
 	}
 	memcpy(h->peer_planes, addr, n * sizeof(addr[0]));
 	h->nplanes = n;
@@ -553,15 +561,12 @@ bool mroce_peer_at(struct mroce_dev *dev, const struct in6_addr *saddr, const st
 	struct mroce_conns *conns = dev->conns;
 	struct mroce_txhalf *h;
 	bool found = false;
-	u32 i;
 
 	spin_lock_bh(&table_lock);
 	list_for_each_entry(h, &conns->tx, node) {
 		if (READ_ONCE(h->tx.state) != MROCE_TX_OPEN || h->tx.instance != instance)
 			continue;
-		found = ipv6_addr_equal(&h->daddr, addr);
-		for (i = 0; !found && i < h->nplanes; i++)
-			found = h->peer_ok & BIT(i) && ipv6_addr_equal(&h->peer_planes[i], addr);
+		found = ipv6_addr_equal(&h->daddr, addr) || is_at(h, addr);
 		if (found)
 			break;
 	}

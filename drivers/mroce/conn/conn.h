@@ -292,6 +292,15 @@ struct mroce_conns {
 	struct in6_addr unproven, unproven_own;
 };
 
+/* an skb came in: @packets with @bytes of payload */
+static inline void mroce_count_in(struct mroce_dev *dev, u32 packets, u32 bytes)
+{
+	mroce_count(dev, MROCE_CNT_RX_PACKETS, packets);
+	mroce_count(dev, MROCE_CNT_RX_SKBS, 1);
+	if (bytes)
+		mroce_count(dev, MROCE_CNT_RX_BYTES, bytes);
+}
+
 static inline void mroce_rxhalf_confirm(struct mroce_rxhalf *h)
 {
 	if (unlikely(!READ_ONCE(h->confirmed)) && !test_and_set_bit(0, &h->confirmed))
@@ -349,8 +358,8 @@ void mroce_txhalf_planes(struct mroce_txhalf *h);
 bool mroce_txhalf_from_peer(struct mroce_txhalf *h, const struct mroce_arrival *from);
 /* index of the pair, or -1; under the half's lock */
 int mroce_rxhalf_via(const struct mroce_rxhalf *h, const struct mroce_arrival *from);
-/* the planes that a HELLO names; under the half's lock */
-void mroce_rxhalf_named(struct mroce_rxhalf *h, const struct mroce_hello *hello);
+/* The planes that a HELLO names; under the half's lock. True: they are news. */
+bool mroce_rxhalf_named(struct mroce_rxhalf *h, const struct mroce_hello *hello);
 void mroce_verify_in(struct mroce_sock *sock, const struct mroce_verify *v,
 		     const struct mroce_arrival *from);
 

@@ -110,6 +110,7 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello,
 {
 	struct mroce_rxhalf *h;
 	u64 replaces;
+	bool news;
 
 	prepare(dev, hello, from, mtu, ack);
 	if (hello->version_min > MROCE_WIRE_VERSION || hello->version_max < MROCE_WIRE_VERSION) {
@@ -147,12 +148,12 @@ static void answer(struct mroce_dev *dev, const struct mroce_hello *hello,
 	ack->npaths = h->rx.npaths;
 	ack->own_id = h->rx.own_id;
 	spin_lock(&h->lock);
-	mroce_rxhalf_named(h, hello);
+	news = mroce_rxhalf_named(h, hello);
 	if (!h->agreed)
 		h->agreed = min(ack->max_payload, hello->max_payload);
 	spin_unlock(&h->lock);
-	/* said with an id that only the peer has */
-	if (READ_ONCE(h->confirmed))
+	/* said with an id that only the peer has; what is said again is known */
+	if (news && READ_ONCE(h->confirmed))
 		mroce_txhalf_learn(dev, hello->instance, hello);
 	mroce_rxhalf_put(h);
 }
@@ -185,7 +186,7 @@ static void refuse_stranger(struct mroce_sock *sock, const struct mroce_hello *h
 	wire = skb_put(skb, sizeof(*wire));
 	mroce_build_hello(wire, &ack);
 	mroce_flow_init(&flow, &from->daddr, &from->saddr, from->sport, from->ifindex);
-	mroce_packet_send(sock, &flow, skb, 0, 0, false, false);
+	mroce_packet_send(sock, &flow, skb, 0, 0, false, 0);
 	mroce_flow_drop(&flow);
 }
 
@@ -212,8 +213,7 @@ void mroce_hello(struct mroce_sock *sock, const struct mroce_hello *hello,
 			refuse_stranger(sock, hello, from);
 		return;
 	}
-	mroce_count(dev, MROCE_CNT_RX_PACKETS, 1);
-	mroce_count(dev, MROCE_CNT_RX_SKBS, 1);
+	mroce_count_in(dev, 1, 0);
 	if (!is_addressed(hello, from)) {
 		mroce_drop(dev, MROCE_REASON_RX_ADDRESS);
 		goto put;
@@ -256,8 +256,7 @@ void mroce_hello_ack(struct mroce_sock *sock, const struct mroce_hello *ack,
 	if (!h)
 		return;
 	dev = h->dev;
-	mroce_count(dev, MROCE_CNT_RX_PACKETS, 1);
-	mroce_count(dev, MROCE_CNT_RX_SKBS, 1);
+	mroce_count_in(dev, 1, 0);
 	if (!ipv6_addr_equal(&from->saddr, &h->daddr) ||
 	    !ipv6_addr_equal(&from->daddr, &h->saddr)) {
 		mroce_drop(dev, MROCE_REASON_RX_ADDRESS);
@@ -314,8 +313,7 @@ void mroce_reset_in(struct mroce_sock *sock, const struct mroce_reset *reset,
 
 	if (!h)
 		return;
-	mroce_count(h->dev, MROCE_CNT_RX_PACKETS, 1);
-	mroce_count(h->dev, MROCE_CNT_RX_SKBS, 1);
+	mroce_count_in(h->dev, 1, 0);
 	mroce_count(h->dev, MROCE_CNT_RX_RESET, 1);
 	if (!ipv6_addr_equal(&from->daddr, &h->saddr)) {
 		mroce_drop(h->dev, MROCE_REASON_RX_ADDRESS);

@@ -194,7 +194,7 @@ static noinline void announce(struct mroce_txhalf *h)
 {
 	struct mroce_hello hello = { .nonce = get_random_u64() };
 
-	mroce_planes_hello(h->dev, &h->saddr, MROCE_IP_LARGEST, &hello);
+	mroce_planes_hello(h->dev, &h->saddr, MROCE_IP_MAX, &hello);
 	spin_lock(&h->lock);
 	if (!h->gone) {
 		/* of the first plane nothing has changed */
@@ -246,8 +246,7 @@ static void verified(struct mroce_sock *sock, const struct mroce_verify *v,
 
 	if (!h)
 		return;
-	mroce_count(h->dev, MROCE_CNT_RX_PACKETS, 1);
-	mroce_count(h->dev, MROCE_CNT_RX_SKBS, 1);
+	mroce_count_in(h->dev, 1, 0);
 	spin_lock(&h->lock);
 	pair = pair_of(h, &from->daddr, &from->saddr);
 	ours = !h->gone && pair && pair != h->pair && v->echo == pair->nonce;
@@ -312,13 +311,14 @@ int mroce_rxhalf_via(const struct mroce_rxhalf *h, const struct mroce_arrival *f
 	return -1;
 }
 
-void mroce_rxhalf_named(struct mroce_rxhalf *h, const struct mroce_hello *hello)
+bool mroce_rxhalf_named(struct mroce_rxhalf *h, const struct mroce_hello *hello)
 {
+	bool news = !h->nnamed || hello->serial != h->serial;
 	u32 i;
 
 	lockdep_assert_held(&h->lock);
 	if (h->nnamed && mroce_seq_before(hello->serial, h->serial))
-		return;
+		return false;
 	h->serial = hello->serial;
 	h->nnamed = min_t(u32, hello->nplanes, MROCE_MAX_PLANES);
 	for (i = 0; i < h->nnamed; i++)
@@ -326,6 +326,7 @@ void mroce_rxhalf_named(struct mroce_rxhalf *h, const struct mroce_hello *hello)
 	for (i = 1; i < MROCE_MAX_PLANES; i++)
 		if (!named(h, &h->via[i].saddr))
 			h->via[i].ifindex = 0;
+	return news;
 }
 
 static void challenged(struct mroce_sock *sock, const struct mroce_verify *v,
@@ -345,8 +346,7 @@ static void challenged(struct mroce_sock *sock, const struct mroce_verify *v,
 
 	if (!h)
 		return;
-	mroce_count(h->dev, MROCE_CNT_RX_PACKETS, 1);
-	mroce_count(h->dev, MROCE_CNT_RX_SKBS, 1);
+	mroce_count_in(h->dev, 1, 0);
 	ifindex = mroce_plane_by_addr(h->dev, &from->daddr, &slot);
 	spin_lock(&h->lock);
 	if (h->gone || !ifindex || !named(h, &from->saddr) ||

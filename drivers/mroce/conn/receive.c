@@ -11,14 +11,6 @@
 
 /* ---- counting and refusing ---- */
 
-static void count_in(struct mroce_dev *dev, u32 packets, u32 bytes)
-{
-	mroce_count(dev, MROCE_CNT_RX_PACKETS, packets);
-	mroce_count(dev, MROCE_CNT_RX_SKBS, 1);
-	if (bytes)
-		mroce_count(dev, MROCE_CNT_RX_BYTES, bytes);
-}
-
 /*
  * A packet that belongs to no half is counted by the device whose address it names, if there is
  * one.
@@ -30,7 +22,7 @@ static void stray(struct mroce_sock *sock, const struct mroce_arrival *from,
 
 	if (!dev)
 		return;
-	count_in(dev, 1, 0);
+	mroce_count_in(dev, 1, 0);
 	mroce_drop(dev, reason);
 	mroce_dev_put(dev);
 }
@@ -46,7 +38,7 @@ static void unknown_id(struct mroce_sock *sock, const struct mroce_arrival *from
 
 	if (!dev)
 		return;
-	count_in(dev, 1, 0);
+	mroce_count_in(dev, 1, 0);
 	mroce_drop(dev, MROCE_REASON_RX_ID);
 	if (base->type == MROCE_T_DATA || base->type == MROCE_T_OPEN ||
 	    base->type == MROCE_T_CONTROL || base->type == MROCE_T_PROBE)
@@ -130,17 +122,6 @@ static void finish(struct mroce_rxhalf *h, struct mroce_rxop *op, bool taken)
 	mroce_send_acks(h);
 }
 
-/*
- * Did a train come as such, all of it marked by one decision? Devices that pass trains say so; a
- * train from any other was built here, of packets with marks of their own.
- */
-static bool passes_trains(const struct net_device *ndev)
-{
-	const netdev_features_t both = NETIF_F_GSO_UDP_TUNNEL_CSUM | NETIF_F_GSO_SCTP;
-
-	return (ndev->features & both) == both;
-}
-
 static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
 		 const struct mroce_arrival *from, unsigned int gso_size)
 {
@@ -173,11 +154,11 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 		unknown_id(sock, from, base);
 		return;
 	}
-	count_in(h->dev, count, bytes);
+	mroce_count_in(h->dev, count, bytes);
 	if (!arrive(h, &d, count, bytes, from, &op))
 		goto put;
 
-	op.whole = gso_size && passes_trains(skb->dev);
+	op.whole = from->whole;
 	qp = mroce_qp_by_stream(h->dev, d.stream);
 	if (!qp || !mroce_qp_data(qp, h, &op, skb, header)) {
 		spin_lock(&h->lock);
@@ -216,7 +197,7 @@ static noinline void open(struct mroce_sock *sock, struct sk_buff *skb,
 		unknown_id(sock, from, base);
 		return;
 	}
-	count_in(h->dev, 1, 0);
+	mroce_count_in(h->dev, 1, 0);
 	d.base = *base;
 	d.stamp = o.stamp;
 	d.flags = o.flags;
@@ -264,7 +245,7 @@ static noinline void control(struct mroce_sock *sock, struct sk_buff *skb,
 		return;
 	}
 	bytes = skb->len - sizeof(struct mroce_wire_control);
-	count_in(h->dev, 1, bytes);
+	mroce_count_in(h->dev, 1, bytes);
 	d.base = *base;
 	d.stamp = c.stamp;
 	d.flags = c.flags;
@@ -287,7 +268,7 @@ static struct mroce_txhalf *answered(struct mroce_sock *sock, const struct mroce
 		unknown_id(sock, from, base);
 		return NULL;
 	}
-	count_in(h->dev, 1, 0);
+	mroce_count_in(h->dev, 1, 0);
 	return h;
 }
 
@@ -445,7 +426,7 @@ static void datagram(struct mroce_sock *sock, struct sk_buff *skb, const struct 
 	dev = mroce_dev_by_addr(sock, &from->daddr);
 	if (!dev)
 		return;
-	count_in(dev, 1, u.length);
+	mroce_count_in(dev, 1, u.length);
 	mroce_qp_datagram(dev, &u, skb, header, from);
 	mroce_dev_put(dev);
 }
@@ -528,14 +509,15 @@ void mroce_receive_error(struct mroce_sock *sock, const struct in6_addr *daddr, 
 		mroce_drop(h->dev, MROCE_REASON_TX_NO_ROUTE);
 	spin_lock_bh(&h->lock);
 	if (h->gone || base.path >= h->tx.npaths)
-		asked = false;
-	else if (!mtu && base.epoch == h->tx.path[base.path].epoch &&
+		goto unlock;
+	if (!mtu && base.epoch == h->tx.path[base.path].epoch &&
 		 mroce_tx_path_unreachable(&h->tx, base.path, base.number, ktime_get_ns()))
 		asked = true;
 	else if (mtu && mroce_seq_before(base.number, h->tx.path[base.path].next))
 		mroce_txhalf_mtu(h, base.path, mtu);
 	else
 		asked = mroce_tx_path_ask(&h->tx, base.path);
+unlock:
 	spin_unlock_bh(&h->lock);
 	if (asked)
 		mroce_xmit_soon(h);

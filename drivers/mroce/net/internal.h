@@ -28,9 +28,6 @@
 /* below the transport header, at most */
 #define MROCE_LOWER_HEADERS	(sizeof(struct udphdr) + sizeof(struct ipv6hdr))
 
-/* an IP packet's length field; jumbograms are for nobody here */
-#define MROCE_IP_MAX	65535u
-
 /**
  * struct mroce_sock - the sockets of one namespace on one port
  * @list: in the list of all, under its mutex

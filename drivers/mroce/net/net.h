@@ -65,6 +65,8 @@ u16 mroce_payload_of_mtu(unsigned int mtu);
 /* what a data packet adds to its payload, over IPv6; IPv4's is taken to be as long */
 #define MROCE_PACKET_HEADERS \
 	(sizeof(struct ipv6hdr) + sizeof(struct udphdr) + sizeof(struct mroce_wire_data))
+/* an IP packet's length field; jumbograms are for nobody here */
+#define MROCE_IP_MAX	65535u
 
 /**
  * mroce_sock_get() - the namespace's sockets on UDP port @port, created with the first user
@@ -122,6 +124,7 @@ bool mroce_addr_local(struct mroce_sock *sock, const struct in6_addr *addr);
  * @saddr: source (IPv4 mapped)
  * @daddr: destination, an address of this host (or a multicast group)
  * @sport: source port
+ * @whole: a train that came uncut, all of it marked by one decision
  * @ce: every packet of it is marked Congestion Experienced
  * @tos: TOS or traffic class byte
  * @ttl: TTL or hop limit
@@ -131,7 +134,7 @@ struct mroce_arrival {
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	__be16 sport;
-	bool ce;
+	bool ce, whole;
 	u8 tos, ttl;
 	int ifindex;
 };

@@ -40,14 +40,24 @@ static void flow_set(struct mroce_flow *flow, struct dst_entry *dst, u32 cookie,
 	dst_release(dst);
 }
 
+/* What was looked up, and is being looked up, is out of date: its reference is the caller's. */
+static struct dst_entry *flow_forget(struct mroce_flow *flow)
+{
+	struct dst_entry *dst = flow->dst;
+
+	lockdep_assert_held(&flow->lock);
+	flow->dst = NULL;
+	flow->turn++;
+	return dst;
+}
+
 void mroce_flow_drop(struct mroce_flow *flow)
 {
-	struct dst_entry *dst = NULL;
+	struct dst_entry *dst;
 	unsigned long flags;
 
 	spin_lock_irqsave(&flow->lock, flags);
-	swap(flow->dst, dst);
-	flow->turn++;
+	dst = flow_forget(flow);
 	spin_unlock_irqrestore(&flow->lock, flags);
 	dst_release(dst);
 }
@@ -55,12 +65,11 @@ void mroce_flow_drop(struct mroce_flow *flow)
 void mroce_flow_turn(struct mroce_flow *flow, const struct in6_addr *saddr,
 		     const struct in6_addr *daddr, __be16 sport, int ifindex)
 {
-	struct dst_entry *dst = NULL;
+	struct dst_entry *dst;
 	unsigned long flags;
 
 	spin_lock_irqsave(&flow->lock, flags);
-	swap(flow->dst, dst);
-	flow->turn++;
+	dst = flow_forget(flow);
 	flow->saddr = *saddr;
 	flow->daddr = *daddr;
 	flow->sport = sport;
@@ -85,12 +94,22 @@ static struct dst_entry *flow_cached(struct mroce_flow *flow)
 	return dst;
 }
 
-/*
- * A plane's packets leave by its netdev, whatever the routing table prefers. This host's own
- * addresses are reached over lo, whichever netdev holds them: a lookup that insists on another
- * would not find them. IPv4 chooses among next hops, by a hash of the ports, only for a lookup
- * that insists on no netdev: so that is tried first.
- */
+static bool addr_local(struct net *net, const struct in6_addr *addr)
+{
+	if (mroce_addr_v4(addr))
+		return inet_addr_type(net, addr->s6_addr32[3]) == RTN_LOCAL;
+#if IS_ENABLED(CONFIG_IPV6)
+	return ipv6_chk_addr(net, addr, NULL, 0);
+#else
+	return false;
+#endif
+}
+
+bool mroce_addr_local(struct mroce_sock *sock, const struct in6_addr *addr)
+{
+	return addr_local(sock->net, addr);
+}
+
 /* @dev is the netdev, or the VRF that it belongs to */
 static bool leaves_by(const struct net_device *dev, int ifindex)
 {
@@ -98,6 +117,12 @@ static bool leaves_by(const struct net_device *dev, int ifindex)
 					   l3mdev_master_ifindex_by_index(dev_net(dev), ifindex));
 }
 
+/*
+ * A plane's packets leave by its netdev, whatever the routing table prefers. This host's own
+ * addresses are reached over lo, whichever netdev holds them: a lookup that insists on another
+ * would not find them. IPv4 chooses among next hops, by a hash of the ports, only for a lookup
+ * that insists on no netdev: so that is tried first.
+ */
 static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_flow *flow,
 				__be16 dport)
 {
@@ -109,7 +134,7 @@ static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_f
 		.fl4_sport = flow->sport,
 		.fl4_dport = dport,
 	};
-	bool local = inet_addr_type(net, fl.daddr) == RTN_LOCAL;
+	bool local = addr_local(net, &flow->daddr);
 	struct flowi4 any = fl;
 	struct rtable *rt;
 
@@ -145,7 +170,7 @@ static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_f
 
 	/* a link-local address means nothing without its link, and its route names it */
 	if (!(ipv6_addr_type(&flow->daddr) & IPV6_ADDR_LINKLOCAL) &&
-	    ipv6_chk_addr(net, &flow->daddr, NULL, 0))
+	    addr_local(net, &flow->daddr))
 		fl.flowi6_oif = 0;
 	dst = ip6_dst_lookup_flow(net, sk, &fl, NULL);
 	if (!IS_ERR(dst))
@@ -159,17 +184,6 @@ static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_f
 	return ERR_PTR(-ENETUNREACH);
 }
 #endif
-
-bool mroce_addr_local(struct mroce_sock *sock, const struct in6_addr *addr)
-{
-	if (mroce_addr_v4(addr))
-		return inet_addr_type(sock->net, addr->s6_addr32[3]) == RTN_LOCAL;
-#if IS_ENABLED(CONFIG_IPV6)
-	return ipv6_chk_addr(sock->net, addr, NULL, 0);
-#else
-	return false;
-#endif
-}
 
 struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flow)
 {
@@ -242,7 +256,7 @@ int mroce_flow_mtu(struct mroce_sock *sock, struct mroce_flow *flow)
 /* IPv6's header is assumed for both families, or two planes of one MTU would differ */
 u16 mroce_payload_of_mtu(unsigned int mtu)
 {
-	const unsigned int headers = MROCE_LOWER_HEADERS + MROCE_TRAIN_HEADER;
+	const unsigned int headers = MROCE_PACKET_HEADERS;
 	unsigned int room;
 
 	if (mtu < headers + MROCE_PAYLOAD_MIN)
@@ -276,8 +290,7 @@ unsigned int mroce_flow_train(struct mroce_sock *sock, struct mroce_flow *flow, 
 		 * the core compares the whole frame, VLAN tags
 		 * included, and wants it to be below the limit
 		 */
-		headers = MROCE_LOWER_HEADERS + MROCE_TRAIN_HEADER + LL_RESERVED_SPACE(dev) +
-			  dst->header_len;
+		headers = MROCE_PACKET_HEADERS + LL_RESERVED_SPACE(dev) + dst->header_len;
 		room = min(mroce_gso_max_size(dev, mroce_addr_v4(&flow->daddr)), MROCE_IP_MAX);
 		if (room > headers)
 			packets = (room - headers) / psize;

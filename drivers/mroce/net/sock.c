@@ -45,6 +45,17 @@ static bool train_is_sound(struct sk_buff *skb)
 	       be16_to_cpu(h->psize) == info->gso_size;
 }
 
+/*
+ * Devices that pass trains say so; a train from any other was built here, of packets with marks of
+ * their own.
+ */
+static bool passes_trains(const struct net_device *ndev)
+{
+	const netdev_features_t both = NETIF_F_GSO_UDP_TUNNEL_CSUM | NETIF_F_GSO_SCTP;
+
+	return (ndev->features & both) == both;
+}
+
 static void arrival_of(const struct sk_buff *skb, bool v4, struct mroce_arrival *from)
 {
 	int slave;
@@ -95,6 +106,7 @@ static int mroce_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	/* a last packet alone in a train of one is a packet */
 	if (gso_size && skb->len - MROCE_TRAIN_HEADER <= gso_size)
 		gso_size = 0;
+	from.whole = gso_size && passes_trains(skb->dev);
 	mroce_receive(sock, skb, &from, gso_size);
 	return 0;
 

@@ -264,8 +264,7 @@ static int put_planes(struct dump *d, struct mroce_dev *dev)
 		      nla_put_u8(skb, MROCE_NL_A_SLOT, i) ?:
 		      nla_put_u8(skb, MROCE_NL_A_STATE, dev->plane[i].draining ?
 				 MROCE_PLANE_DRAINING : MROCE_PLANE_ADDED) ?:
-		      nla_put_u8(skb, MROCE_NL_A_UP,
-				 netif_running(ndev) && netif_carrier_ok(ndev)) ?:
+		      nla_put_u8(skb, MROCE_NL_A_UP, mroce_netdev_up(ndev)) ?:
 		      nla_put_u32(skb, MROCE_NL_A_MTU, READ_ONCE(ndev->mtu)) ?:
 		      nla_put_u32(skb, MROCE_NL_A_SPEED, READ_ONCE(dev->plane[i].speed));
 		err = finish(d, hdr, err);

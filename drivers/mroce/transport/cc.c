@@ -34,11 +34,6 @@
 #define STEADY_SHIFT		2	/* pace beyond the window after start-up: a quarter */
 #define UNKNOWN_RTT		(100 * MROCE_USEC)
 
-static u32 packet_cost(const struct mroce_tx *tx)
-{
-	return tx->max_payload + MROCE_OVERHEAD;
-}
-
 static struct mroce_tx_plane *plane_of(struct mroce_tx *tx, const struct mroce_txpath *p)
 {
 	return &tx->plane[p->plane];
@@ -51,7 +46,7 @@ static struct mroce_tx_plane *plane_of(struct mroce_tx *tx, const struct mroce_t
  */
 static void set_rate(struct mroce_tx *tx, struct mroce_txpath *p)
 {
-	bool tiny = plane_of(tx, p)->window < packet_cost(tx);
+	bool tiny = plane_of(tx, p)->window < mroce_packet_cost(tx);
 	u64 rate;
 
 	rate = div_u64((u64)p->cwnd * 1000000000ULL, (tiny ? p->base : p->srtt) ?: UNKNOWN_RTT);
@@ -75,7 +70,7 @@ void mroce_cc_window(struct mroce_tx *tx, struct mroce_txpath *p, u32 bytes)
 /* The least that the path's window may be so that its plane's is a packet, or part of one. */
 static u32 least(const struct mroce_tx *tx, const struct mroce_txpath *p, u32 shift)
 {
-	return max((packet_cost(tx) >> shift) / max_t(u8, tx->plane[p->plane].npaths, 1), 1U);
+	return max((mroce_packet_cost(tx) >> shift) / max_t(u8, tx->plane[p->plane].npaths, 1), 1U);
 }
 
 /*
@@ -122,7 +117,7 @@ static void cut(struct mroce_tx *tx, struct mroce_txpath *p, u32 bytes, u32 floo
 
 void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p)
 {
-	u32 cost = packet_cost(tx), first;
+	u32 cost = mroce_packet_cost(tx), first;
 
 	first = tx->max_payload ? DIV_ROUND_UP(CWND_FIRST, tx->max_payload) * cost : CWND_FIRST;
 	first = max(min(first, CWND_FIRST_MAX), 10 * cost);
@@ -134,7 +129,10 @@ void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p)
 	p->burden = 0;
 }
 
-/* Another epoch is another route: what was learned of marks and losses was another's. */
+/*
+ * Another epoch is another route: what was learned of marks was another's. What mroce_cc_init() sets
+ * too is its caller's next step.
+ */
 void mroce_cc_epoch(struct mroce_txpath *p)
 {
 	p->packets = 0;
@@ -145,13 +143,9 @@ void mroce_cc_epoch(struct mroce_txpath *p)
 	p->marks_age = 0;
 	p->trips = 0;
 	p->round_end = p->next;
-	p->round_cut = 0;
-	p->round_cwnd = p->cwnd;
 	p->round_bytes = 0;
 	p->round_ce = 0;
 	p->round_packets = 0;
-	p->loss = (struct mroce_txloss){ 0 };
-	p->burden = 0;
 }
 
 /* Rule 17: do marks, and not the delay, say how full this path is? */
@@ -250,7 +244,7 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 static u32 growth(struct mroce_tx *tx, struct mroce_txpath *p, u32 acked, u64 now)
 {
 	struct mroce_tx_plane *pl = plane_of(tx, p);
-	u32 window = max(pl->window, 1U), cost = packet_cost(tx);
+	u32 window = max(pl->window, 1U), cost = mroce_packet_cost(tx);
 	u64 step, trips;
 
 	if (p->cwnd < p->ssthresh)
@@ -307,7 +301,7 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 		 */
 		most = p->srtt > LONG_RTT ? carried(tx, p) >> DELAY_SHIFT : U32_MAX;
 		most -= min(most, p->round_cut);
-		cut(tx, p, min_t(u64, (u64)marked * packet_cost(tx) / 2, most), FLOOR_SHIFT);
+		cut(tx, p, min_t(u64, (u64)marked * mroce_packet_cost(tx) / 2, most), FLOOR_SHIFT);
 	} else if (acked_bytes && p->newest <= pl->full_at && p->cwnd < CWND_LAST &&
 		   !losing(p)) {
 		/* only a window that was full since then grows (rule 18) */

@@ -21,6 +21,7 @@
 #define RTT_FIRST	(50 * MROCE_USEC)
 #define RTT_LEAST	(5 * MROCE_USEC)
 #define RTT_MOST	(10 * MROCE_MSEC)
+#define BYTE_NS		(1000000000U >> 10)	/* of a byte, at 1 KiB/s */
 
 void mroce_share_init(struct mroce_share *s)
 {
@@ -221,7 +222,7 @@ static u64 life_of(const struct mroce_share *s, const struct mroce_share_member 
 	u64 packets = 0;
 
 	if (m->active && m->told)
-		packets = LIFE_PACKETS * div_u64((u64)s->packet * 976562, m->told);
+		packets = LIFE_PACKETS * div_u64((u64)s->packet * BYTE_NS, m->told);
 	return min_t(u64, max3(2 * s->rtt, (u64)LIFE_LEAST, packets), LIFE_MOST);
 }
 
@@ -386,6 +387,6 @@ u32 mroce_share_allowance(const struct mroce_share *s)
 
 	if (!s->capacity)
 		return 0;
-	bytes = div_u64(div_u64((u64)s->capacity * (u32)s->rtt, 976562), max(s->connected, 1U));
+	bytes = div_u64(div_u64((u64)s->capacity * (u32)s->rtt, BYTE_NS), max(s->connected, 1U));
 	return clamp_t(u64, bytes, s->packet, max(ALLOWANCE_MOST, s->packet));
 }

@@ -67,6 +67,14 @@ void mroce_tx_free(struct mroce_tx *tx)
 	tx->path = NULL;
 }
 
+static void say_hello(struct mroce_tx *tx, u64 now)
+{
+	tx->hello_wanted = true;
+	tx->hello_at = now;
+	tx->hello_since = now;
+	tx->hello_wait = HELLO_WAIT_FIRST;
+}
+
 void mroce_tx_connect(struct mroce_tx *tx, const struct mroce_hello *hello, u64 now)
 {
 	tx->hello = *hello;
@@ -75,10 +83,7 @@ void mroce_tx_connect(struct mroce_tx *tx, const struct mroce_hello *hello, u64 
 		.version = MROCE_WIRE_VERSION,
 		.type = MROCE_T_HELLO,
 	};
-	tx->hello_wanted = true;
-	tx->hello_at = now;
-	tx->hello_since = now;
-	tx->hello_wait = HELLO_WAIT_FIRST;
+	say_hello(tx, now);
 	set_state(tx, MROCE_TX_HELLO);
 }
 
@@ -167,22 +172,13 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 
 bool mroce_tx_reset(struct mroce_tx *tx, const struct mroce_reset *reset, u64 nonce, u64 now)
 {
-	struct mroce_txpath *p;
-
 	if (tx->state != MROCE_TX_OPEN || tx->hello_wanted || reset->base.id != tx->peer_id ||
-	    reset->base.path >= tx->npaths)
-		return false;
-	p = &tx->path[reset->base.path];
-	if (p->head == p->tail ||
-	    mroce_seq_before(reset->base.number, p->sent[p->head & p->mask].number) ||
-	    !mroce_seq_before(reset->base.number, p->next))
+	    reset->base.path >= tx->npaths ||
+	    !mroce_path_outstanding(&tx->path[reset->base.path], reset->base.number))
 		return false;
 	tx->hello.nonce = nonce;
 	tx->hello.flags |= MROCE_H_RESTART;
-	tx->hello_wanted = true;
-	tx->hello_at = now;
-	tx->hello_since = now;
-	tx->hello_wait = HELLO_WAIT_FIRST;
+	say_hello(tx, now);
 	return true;
 }
 
@@ -197,10 +193,7 @@ void mroce_tx_announce(struct mroce_tx *tx, const struct mroce_hello *hello, u64
 		return;
 	tx->hello.nonce = hello->nonce;
 	tx->hello.flags &= ~MROCE_H_RESTART;
-	tx->hello_wanted = true;
-	tx->hello_at = now;
-	tx->hello_since = now;
-	tx->hello_wait = HELLO_WAIT_FIRST;
+	say_hello(tx, now);
 }
 
 void mroce_tx_kill(struct mroce_tx *tx, enum mroce_reason reason)
@@ -352,7 +345,7 @@ static struct mroce_txpath *last_resort(struct mroce_tx *tx, bool any, u32 *room
 {
 	struct mroce_txpath *best = mroce_path_best(tx);
 
-	*room = tx->max_payload + MROCE_OVERHEAD;
+	*room = mroce_packet_cost(tx);
 	if (!best ||
 	    (!any && best->inflight + *room > max(best->cwnd, 2 * *room)))
 		return NULL;
@@ -453,7 +446,7 @@ static bool wants_ack(struct mroce_tx *tx, const struct mroce_txpath *p,
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 
-	if (pl->inflight + tx->max_payload + MROCE_OVERHEAD > pl->window) {
+	if (pl->inflight + mroce_packet_cost(tx) > pl->window) {
 		pl->full_at = now;
 		return true;
 	}
@@ -494,9 +487,8 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 					room = min(room, r);
 				}
 			}
-			tx->passes = p->size;
 			room = min(room, tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
-			if (mroce_txs_next(txs, room, now, x))
+			if (mroce_txs_next(txs, room, p->size, now, x))
 				goto found;
 			list_del_init(&txs->ready);
 		}
@@ -580,9 +572,7 @@ static void streams_timer(struct mroce_tx *tx, u64 now)
 	u64 slowest = 0, at = MROCE_NEVER;
 	u32 i;
 
-	tx->severed = true;
-	for (i = 0; i < tx->npaths; i++)
-		tx->severed &= tx->path[i].down;
+	tx->severed = !mroce_path_best(tx);
 	for (i = 0; i < tx->npaths; i++)
 		slowest = max(slowest, (u64)tx->path[i].srtt + 4 * (u64)tx->path[i].rttvar);
 	tx->streams_at = MROCE_NEVER;

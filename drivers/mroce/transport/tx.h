@@ -8,7 +8,7 @@
  * Timers of a sending half, all folded into @timer of struct mroce_tx:
  *   hello     retry of HELLO, 1 ms doubling to 100 ms          until HELLO_ACK
  *   open      retry of a stream's OPEN, 1 ms doubling to 100 ms until accepted
- *   probe     a path's oldest open packet + PTO (tx_timer.c)   while packets are open
+ *   probe     a path's oldest open packet + PTO (tx_fail.c)    while packets are open
  *   reprobe   of a FAILED path, 10 ms doubling to 500 ms       until it answers (tx_fail.c)
  *   resume    end of a stream's pause (RNR, FAULT, …)          while paused
  *   deadline  a stream without progress, timeout × (retry_cnt + 1) while one of its packets is
@@ -29,7 +29,6 @@
 #define MROCE_ACK_DELAY		(200 * MROCE_USEC)	/* longest that an ACK is kept back */
 #define MROCE_PROBE_CAP		(500 * MROCE_MSEC)	/* longest probe timeout (rule 14) */
 #define MROCE_DEADLINE_FLOOR	(500 * MROCE_MSEC)	/* a stream's shortest deadline (rule 24) */
-#define MROCE_PAYLOAD_LEAST	1024			/* bytes; no path makes packets smaller */
 #define MROCE_CREDIT_NONE	0xffffffffU		/* no credit is advertised (SRQ) */
 
 enum mroce_tx_state { MROCE_TX_IDLE, MROCE_TX_HELLO, MROCE_TX_OPEN, MROCE_TX_DEAD };
@@ -309,7 +308,6 @@ struct mroce_tx_stats {
  * @instance: of the peer's device, known from HELLO_ACK on
  * @agreed: payload of a packet agreed in the handshake, bytes
  * @max_payload: what new messages are cut to: the least that a path in use passes
- * @passes: payload that the path passes for which a transmission is being chosen
  * @recent, @recent_lost: packets reported lately, and of these lost
  * @changed: bit per path whose state is another than when the caller last looked (and cleared it)
  * @train: payload bytes of a transmission, at most
@@ -328,7 +326,7 @@ struct mroce_tx {
 	u64 peer_id, own_id, instance;
 	u8 state;		/* enum mroce_tx_state; set by set_state() in tx.c only */
 	u8 npaths, nplanes, turn, resend_path;
-	u16 max_payload, agreed, passes;
+	u16 max_payload, agreed;
 	u32 train;
 	u32 recent, recent_lost;
 	u64 changed;
@@ -546,6 +544,26 @@ struct mroce_txpath *mroce_path_best(struct mroce_tx *tx);
 u16 mroce_path_probe(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 u8 mroce_path_other(const struct mroce_tx *tx, const struct mroce_txpath *p);
 
+/* what a full packet takes of a window, bytes */
+static inline u32 mroce_packet_cost(const struct mroce_tx *tx)
+{
+	return tx->max_payload + MROCE_OVERHEAD;
+}
+
+/* Is packet @number of the path in flight, as far as anybody but us can know? */
+static inline bool mroce_path_outstanding(const struct mroce_txpath *p, u32 number)
+{
+	return p->head != p->tail &&
+	       !mroce_seq_before(number, p->sent[p->head & p->mask].number) &&
+	       mroce_seq_before(number, p->next);
+}
+
+/* since when the path owes an answer: its oldest transmission, or the last answer if that is later */
+static inline u64 mroce_path_owes(const struct mroce_txpath *p)
+{
+	return max(p->sent[p->head & p->mask].at, p->last_ack);
+}
+
 /*
  * Bytes that may be sent on an ACTIVE path as far as windows go; 0: none. The plane's window is
  * kept; the path's is by how often it is used: a path with less in flight than its window takes a
@@ -554,7 +572,7 @@ u8 mroce_path_other(const struct mroce_tx *tx, const struct mroce_txpath *p);
 static inline u32 mroce_path_room(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {
 	const struct mroce_tx_plane *pl = &tx->plane[p->plane];
-	u32 cost = tx->max_payload + MROCE_OVERHEAD, least = cost + MROCE_SMALL_CHANGE;
+	u32 cost = mroce_packet_cost(tx), least = cost + MROCE_SMALL_CHANGE;
 
 	if (p->inflight + cost > max(p->cwnd, least))
 		return 0;
@@ -598,12 +616,12 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 void mroce_txs_release(struct mroce_txs *txs, u32 spn, u64 now);
 void mroce_txs_settle(struct mroce_txs *txs);
 /* Fills @x with the next packets of @txs, at most @room bytes; 0: nothing to send now. */
-int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *x);
+/* A transmission of at most @room bytes, for a path that passes payloads of @passes bytes. */
+int mroce_txs_next(struct mroce_txs *txs, u32 room, u16 passes, u64 now, struct mroce_xmit *x);
 bool mroce_txs_more(const struct mroce_txs *txs);
 bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn);
 struct mroce_txs *mroce_tx_find(struct mroce_tx *tx, u32 own_id, bool response);
-/* The stream's timers; returns the next one. */
-/* @slowest: srtt + 4 rttvar of the slowest path. When it wants to be called again. */
+/* The stream's timers. @slowest: srtt + 4 rttvar of the slowest path. Returns the next one. */
 u64 mroce_txs_timer(struct mroce_txs *txs, u64 slowest, u64 now);
 void mroce_txs_want(struct mroce_txs *txs, u64 at);
 static inline void mroce_tx_want(struct mroce_tx *tx, u64 at)

@@ -73,7 +73,7 @@ static void fit(struct mroce_tx *tx)
 		if (carries(&tx->path[i]) && (!least || tx->path[i].size < least))
 			least = tx->path[i].size;
 	if (least)
-		tx->max_payload = min(max_t(u16, least, MROCE_PAYLOAD_LEAST), tx->agreed);
+		tx->max_payload = min(max_t(u16, least, MROCE_PAYLOAD_MIN), tx->agreed);
 }
 
 /* Fewest timeouts first; what has failed only when nothing else is left, what is down never. */
@@ -457,9 +457,7 @@ bool mroce_tx_path_unreachable(struct mroce_tx *tx, u8 path, u32 number, u64 now
 	struct mroce_txpath *p = &tx->path[path];
 	u32 i;
 
-	if (tx->state != MROCE_TX_OPEN || path >= tx->npaths || p->head == p->tail ||
-	    mroce_seq_before(number, p->sent[p->head & p->mask].number) ||
-	    !mroce_seq_before(number, p->next))
+	if (tx->state != MROCE_TX_OPEN || path >= tx->npaths || !mroce_path_outstanding(p, number))
 		return false;
 	if (!carries(p))
 		return true;

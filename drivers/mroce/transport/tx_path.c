@@ -188,7 +188,7 @@ void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p)
 		p->probe_at = MROCE_NEVER;
 		return;
 	}
-	p->probe_at = max(p->sent[p->head & p->mask].at, p->last_ack) + mroce_path_pto(p);
+	p->probe_at = mroce_path_owes(p) + mroce_path_pto(p);
 	mroce_tx_want(tx, p->probe_at);
 }
 

@@ -59,17 +59,12 @@ void mroce_tx_planes(struct mroce_tx *tx, u8 nplanes)
 	tx->nplanes = nplanes;
 }
 
-static u32 packet_cost(const struct mroce_tx *tx)
-{
-	return tx->max_payload + MROCE_OVERHEAD;
-}
-
 /*
  * Sets the plane's rate anew: the share, or what its windows give, whichever is lower.
  */
 void mroce_plane_rate(struct mroce_tx *tx, struct mroce_tx_plane *pl)
 {
-	u32 cost = packet_cost(tx), train = tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD;
+	u32 cost = mroce_packet_cost(tx), train = tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD;
 	u64 rate = pl->paced, quantum, ahead = AHEAD;
 
 	pl->by_share = pl->share && (u64)pl->share << 10 < rate;
@@ -109,7 +104,7 @@ u32 mroce_plane_ready(struct mroce_tx *tx, struct mroce_tx_plane *pl, u64 now)
 	if (is_idle(pl, now)) {
 		/* with nothing in flight no ACK would come */
 		if (pl->left || !pl->inflight)
-			return max(pl->left, packet_cost(tx));
+			return max(pl->left, mroce_packet_cost(tx));
 		return 0;
 	}
 	/* what was sent at another rate counts no more than at this one it could */
@@ -148,7 +143,7 @@ void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct m
 		pl->base = p->base;
 		mroce_plane_rate(tx, pl);
 		pl->life = !pl->share ? 0 :
-			   SHARE_PACKETS * div_u64((u64)packet_cost(tx) * (NSEC >> 10), pl->share);
+			   SHARE_PACKETS * div_u64((u64)mroce_packet_cost(tx) * (NSEC >> 10), pl->share);
 	}
 	if (!pl->share)
 		return;

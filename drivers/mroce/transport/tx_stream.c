@@ -413,17 +413,17 @@ static void fill(struct mroce_txs *txs, struct mroce_msg *m, u32 spn, u32 count,
  * Packets that fit into @room bytes of window and one train; at least
  * one, for the path has been found to have room.
  */
-static u32 train_of(const struct mroce_txs *txs, const struct mroce_msg *m, u32 room)
+static u32 train_of(const struct mroce_txs *txs, const struct mroce_msg *m, u32 room, u16 passes)
 {
 	u32 n = min(room / (m->psize + MROCE_OVERHEAD), txs->tx->train / m->psize);
 
 	/* as IP fragments, one by one */
-	if (unlikely(m->psize > txs->tx->passes))
+	if (unlikely(m->psize > passes))
 		return 1;
 	return clamp(n, 1U, (u32)MROCE_TRAIN_MAX);
 }
 
-static bool next_lost(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
+static bool next_lost(struct mroce_txs *txs, u32 room, u16 passes, struct mroce_xmit *x)
 {
 	struct mroce_msg *m;
 	u32 spn, bit, count, most;
@@ -448,7 +448,7 @@ static bool next_lost(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
 	m = msg_of(txs, spn);
 	if (WARN_ON_ONCE(!m) || (txs->failed && !mroce_seq_before(m->msn, txs->fail_msn)))
 		return false;
-	most = min(train_of(txs, m, room), m->packets - (spn - m->first));
+	most = min(train_of(txs, m, room, passes), m->packets - (spn - m->first));
 	for (count = 0; count < most; count++)
 		if (!__test_and_clear_bit((spn + count) & txs->wmask, txs->lost))
 			break;
@@ -459,7 +459,7 @@ static bool next_lost(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
 	return true;
 }
 
-static bool next_new(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
+static bool next_new(struct mroce_txs *txs, u32 room, u16 passes, struct mroce_xmit *x)
 {
 	struct mroce_msg *m;
 	u32 count, left;
@@ -484,7 +484,7 @@ static bool next_new(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
 		return false;
 	if (txs->nxt == txs->end)
 		cut(txs);
-	count = min(train_of(txs, m, room), txs->window - (txs->nxt - txs->una));
+	count = min(train_of(txs, m, room, passes), txs->window - (txs->nxt - txs->una));
 	count = min(count, txs->end - txs->nxt);
 	if (without_credit(txs, m))
 		count = 1;
@@ -498,7 +498,7 @@ static bool next_new(struct mroce_txs *txs, u32 room, struct mroce_xmit *x)
 	return true;
 }
 
-int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *x)
+int mroce_txs_next(struct mroce_txs *txs, u32 room, u16 passes, u64 now, struct mroce_xmit *x)
 {
 	if (txs->state == MROCE_TXS_OPENING) {
 		if (txs->open_at > now)
@@ -519,9 +519,9 @@ int mroce_txs_next(struct mroce_txs *txs, u32 room, u64 now, struct mroce_xmit *
 		return 0;
 	if (txs->paused && txs->resume_at <= now)
 		resume(txs, now);
-	if (txs->nlost && next_lost(txs, room, x))
+	if (txs->nlost && next_lost(txs, room, passes, x))
 		return 1;
-	return txs->peer_id && next_new(txs, room, x);
+	return txs->peer_id && next_new(txs, room, passes, x);
 }
 
 /* Would mroce_txs_next() find something, windows of paths aside? */
@@ -601,8 +601,7 @@ u64 mroce_txs_awaited(const struct mroce_txs *txs)
 		const struct mroce_txpath *p = &tx->path[i];
 
 		if (p->head != p->tail)
-			until = max(until, max(p->sent[p->head & p->mask].at, p->last_ack) +
-						   2 * mroce_path_pto(p));
+			until = max(until, mroce_path_owes(p) + 2 * mroce_path_pto(p));
 	}
 	return until;
 }

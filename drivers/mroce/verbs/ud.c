@@ -84,7 +84,7 @@ static void send(struct mroce_qp *qp, struct mroce_send *s)
 	if (skb && READ_ONCE(dev->gone)) {
 		kfree_skb(skb);
 	} else if (skb) {
-		err = mroce_packet_send(dev->sock, &ah->flow, skb, 0, 0, false, false);
+		err = mroce_packet_send(dev->sock, &ah->flow, skb, 0, 0, false, 0);
 		if (err)
 			mroce_drop(dev, err == -ENOBUFS ? MROCE_REASON_TX_LOCAL_DROP
 							: MROCE_REASON_TX_NO_ROUTE);
