@@ -64,7 +64,7 @@ struct mroce_plane {
 	bool draining;
 };
 
-/* a plane as it is now, with its address of one family */
+/* a plane as it is now, with its address of one family; @ifindex 0: one that is not to be used */
 struct mroce_local {
 	struct in6_addr addr;
 	int ifindex;
@@ -190,7 +190,10 @@ static inline bool mroce_netdev_up(const struct net_device *ndev)
 
 /* Mb/s, 0 unknown; under rtnl */
 u32 mroce_netdev_speed(struct net_device *ndev);
-/* Planes that send, with an address of this family, in the order of their naming: how many */
+/*
+ * Planes that send, with an address of this family; a plane that has none, or is being drained,
+ * keeps its place, for peers pair by places. Up to the last that is in use: how many places.
+ */
 u32 mroce_planes_local(struct mroce_dev *dev, bool v4, struct mroce_local *local);
 /* ifindex of the plane that has this address, and its *@slot; 0: none. Under RCU. */
 int mroce_plane_by_addr(struct mroce_dev *dev, const struct in6_addr *addr, u8 *slot);

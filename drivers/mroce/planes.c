@@ -80,11 +80,11 @@ u32 mroce_planes_local(struct mroce_dev *dev, bool v4, struct mroce_local *local
 	for (i = 0; i < MROCE_MAX_PLANES; i++) {
 		struct mroce_plane *p = &dev->plane[i];
 		struct net_device *ndev = rcu_dereference(p->ndev);
-		struct mroce_local *l = &local[n];
+		struct mroce_local *l = &local[i];
 
+		memset(l, 0, sizeof(*l));
 		if (!ndev || (i && READ_ONCE(p->draining)))
 			continue;
-		memset(l, 0, sizeof(*l));
 		/* of the first the address is that of the contact */
 		if (i && !plane_addr(ndev, v4, &l->addr))
 			continue;
@@ -93,7 +93,7 @@ u32 mroce_planes_local(struct mroce_dev *dev, bool v4, struct mroce_local *local
 		l->speed = READ_ONCE(dev->capacity) ?: READ_ONCE(p->speed);
 		l->up = mroce_netdev_up(ndev);
 		l->draining = READ_ONCE(p->draining);
-		n++;
+		n = i + 1;
 	}
 	return n;
 }
@@ -175,6 +175,8 @@ void mroce_planes_hello(struct mroce_dev *dev, const struct in6_addr *first, uns
 	for (i = 0; i < n; i++) {
 		unsigned int m = i ? local[i].mtu : mtu;
 
+		if (i && !local[i].ifindex)
+			continue;
 		memcpy(hello->plane[i].addr, i ? &local[i].addr : first,
 		       sizeof(hello->plane[i].addr));
 		hello->plane[i].mtu = m < U16_MAX ? m : 0;

@@ -339,7 +339,7 @@ struct mroce_wire_open {
 #define MROCE_MAX_PLANES	8
 
 struct mroce_wire_plane {
-	__u8	addr[16];	/* a GID: IPv6, or IPv4 mapped into it */
+	__u8	addr[16];	/* a GID: IPv6, or IPv4 mapped into it; 0: a vacant place */
 	__be16	mtu;		/* of the netdev; 0: 65,535 or more */
 	__be16	flags;
 	__be32	speed;		/* Mb/s; 0: unknown */

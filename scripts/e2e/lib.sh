@@ -15,7 +15,8 @@
 #   on HOST COMMAND...    run on a host; the host . is the guest itself
 #   check NAME COMMAND... a test: ok if COMMAND succeeds; refuse: if it fails, in its own words and not by a signal or time-out
 #   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host $client; both must succeed
-#   counter HOST NAME     of the device on HOST;  flowing: waits until a program sends from host a
+#   counter HOST NAME     of the device on HOST
+#   while_loaded F C...   what function F does to the network happens while C, a transfer by mroce-load, is busy, and ends it
 #   empty DEVICE...       succeeds once no program's object is left on the devices
 #   clean NAME            a test: the kernel log has nothing to complain of since the last call
 #   unleaked NAME         a test, in kernels with kmemleak: nothing that the module allocated is unreachable
@@ -209,6 +210,20 @@ flowing() {
 		sleep 0.1
 	done
 	return 1
+}
+# while_loaded FUNCTION COMMAND...: FUNCTION, which may have tests of its own, runs once COMMAND, a transfer by mroce-load,
+# is busy, and ends it
+while_loaded() {
+	local pid during=$1
+	shift
+	log=$log.loaded seconds=200 "$@" >"$TMPDIR/loaded" 2>&1 &
+	pid=$!
+	flowing && $during
+	pkill -INT mroce-load
+	wait $pid
+	cat "$TMPDIR/loaded"
+	passed=$((passed + $(grep -c '^ok - ' "$TMPDIR/loaded")))
+	failed=$((failed + $(grep -c '^not ok - ' "$TMPDIR/loaded")))
 }
 
 # ---- a server and its client

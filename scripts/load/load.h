@@ -60,6 +60,7 @@
 #ifndef MROCE_LOAD_H
 #define MROCE_LOAD_H
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -210,6 +211,9 @@ uint64_t rnd(uint64_t *rng);
 int selftest(uint64_t seed);
 
 /* ---- the running program ---- */
+
+/* SIGINT came: a client ends as when its time is over, a server waits for it */
+extern volatile sig_atomic_t interrupted;
 
 struct counters {
 	uint64_t msgs[OP_MAX], recvs, tx_bytes, rx_bytes, checked, completions;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,22 @@
 #include "load.h"
 
 #define FIN_WAIT_MS	60000
+
+volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/* The first SIGINT ends a run in order, with everything checked; the second ends the program. */
+static void end_in_order(void)
+{
+	struct sigaction sa = { .sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART };
+
+	sigaction(SIGINT, &sa, NULL);
+}
 
 static int start_workers(struct side *s)
 {
@@ -235,11 +252,13 @@ int main(int argc, char **argv)
 	if (o.selftest)
 		return selftest(o.p.seed);
 	if (o.self) {
+		end_in_order();
 		rc = run_self(&o);
 	} else {
 		fd = o.listen ? ctl_listen(&o) : ctl_connect(&o);
 		if (fd < 0)
 			return EXIT_SETUP;
+		end_in_order();
 		side_init(&s, &o, o.listen, fd);
 		rc = run_end(&s);
 	}

@@ -473,7 +473,8 @@ static void start_epoch(struct qp *q)
 	gen_epoch(&q->tx_gen, ep);
 	q->tx_msgs += ep->n;
 	if (!s->dir && q->last == UINT64_MAX &&
-	    ((s->p.messages && q->tx_msgs >= s->p.messages) || now_ns() >= s->t_stop)) {
+	    ((s->p.messages && q->tx_msgs >= s->p.messages) || now_ns() >= s->t_stop ||
+	     interrupted)) {
 		q->last = ep->num + 2 * s->p.lag;
 		epoch_set_stop(&s->p, ep);
 	}

@@ -284,12 +284,18 @@ u32 mroce_txhalf_peers(struct mroce_txhalf *h, struct in6_addr *peer)
 void mroce_txhalf_learn(struct mroce_dev *dev, u64 instance, const struct mroce_hello *hello)
 {
 	struct mroce_txhalf *h;
+	struct in6_addr first;
 
+	memcpy(&first, hello->plane[0].addr, sizeof(first));
 	spin_lock_bh(&table_lock);
 	list_for_each_entry(h, &dev->conns->tx, node) {
 		if (READ_ONCE(h->tx.state) != MROCE_TX_OPEN || h->tx.instance != instance)
 			continue;
-		peers_set(h, hello);
+		/* a list is of one family; one of the other's is in the answer to a HELLO */
+		if (mroce_addr_v4(&first) == mroce_addr_v4(&h->daddr))
+			peers_set(h, hello);
+		else
+			set_bit(MROCE_PLANES_ANNOUNCE, &h->planes_todo);
 		mroce_xmit_soon(h);
 	}
 	spin_unlock_bh(&table_lock);

@@ -3,8 +3,8 @@
  * Planes of a connection: which local netdev goes with which address of the peer, whether packets
  * pass between the two, and which paths go there. Softirq, or bottom halves off.
  *
- * A pair is a local plane and an address that the peer named, in the order of both lists; pair k
- * is the engine's plane k. Pair 0 is that of the first contact. Others get nothing but VERIFY
+ * A pair is a local plane and an address that the peer named, both of one place in their lists; pair
+ * k is the engine's plane k. Pair 0 is that of the first contact. Others get nothing but VERIFY
  * packets until both ends have seen the other's nonce come back (rule 23): the sender repeats
  * its nonce until it hears VERIFIED, the receiver keeps nothing until its own was echoed.
  */
@@ -124,8 +124,9 @@ static void match(struct mroce_txhalf *h, const struct mroce_local *local, u32 n
 	u32 j, k, total = max(n, np);
 
 	for (j = 1; j < total; j++) {
-		/* a flow is of one family for good */
-		if (local[j % n].draining || mroce_addr_v4(&peer[j % np]) != v4 ||
+		/* a place may be vacant, and a flow is of one family for good */
+		if (!local[j % n].ifindex || ipv6_addr_any(&peer[j % np]) ||
+		    local[j % n].draining || mroce_addr_v4(&peer[j % np]) != v4 ||
 		    mroce_addr_v4(&local[j % n].addr) != v4)
 			continue;
 		pair = pair_of(h, &local[j % n].addr, &peer[j % np]);
@@ -294,7 +295,7 @@ static bool named(const struct mroce_rxhalf *h, const struct in6_addr *addr)
 {
 	u32 i;
 
-	for (i = 0; i < h->nnamed; i++)
+	for (i = 0; i < h->nnamed && !ipv6_addr_any(addr); i++)
 		if (ipv6_addr_equal(&h->named[i], addr))
 			return true;
 	return false;
