@@ -153,7 +153,8 @@ static int set_bind(struct mroce_sq_wqe *wqe, struct ibv_mw *mw, uint32_t rkey,
 		return EPERM;
 
 	wqe->remote_addr = info->addr;
-	wqe->rkey = rkey;
+	/* of @rkey its low byte counts alone */
+	wqe->rkey = (mw->rkey & ~0xffU) | (rkey & 0xff);
 	wqe->bind.length = info->length;
 	wqe->bind.lkey = info->mr ? info->mr->lkey : 0;
 	wqe->bind.access = info->mw_access_flags;

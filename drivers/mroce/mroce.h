@@ -37,6 +37,7 @@
 #define MROCE_MAX_CQ		65536
 #define MROCE_MAX_CQE		1048576
 #define MROCE_MAX_MR		1048576		/* 24-bit index, 8-bit key */
+#define MROCE_MAX_MW		65536		/* keys as those of regions */
 #define MROCE_MAX_MR_SIZE	1099511627776ULL	/* bytes: 1 TiB */
 #define MROCE_MAX_FRMR_PAGES	1024
 #define MROCE_MAX_PD		65536
@@ -88,7 +89,7 @@ struct mroce_local {
  * @active: last port state that was reported; under rtnl
  * @speed: of the netdev, Mb/s; 0: unknown
  * @speed_work: asks it again
- * @pds, @cqs, @qps, @srqs, @ahs, @mrs: counts against the limits
+ * @pds, @cqs, @qps, @srqs, @ahs, @mrs, @mws: counts against the limits
  * @qp_xa: QPN to struct mroce_qp; lookups under RCU
  * @srq_xa: SRQ number to struct mroce_srq
  * @ah_xa: AH number to struct mroce_ah; its lock is taken with interrupts off
@@ -114,7 +115,7 @@ struct mroce_dev {
 	u32 speed;
 	struct work_struct speed_work;
 
-	atomic_t pds, cqs, qps, srqs, ahs, mrs;
+	atomic_t pds, cqs, qps, srqs, ahs, mrs, mws;
 	struct xarray qp_xa, srq_xa, ah_xa, mr_xa, stream_xa;
 	u32 qpn_next, srqn_next, ahn_next, mr_next, stream_next;
 

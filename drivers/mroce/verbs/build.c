@@ -115,8 +115,7 @@ static enum mroce_reason build_response(struct mroce_qp *qp, struct mroce_xmit *
 	}
 	if (m->opcode != MROCE_OP_READ_RESP || !x->bytes)
 		return MROCE_REASON_NONE;
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, m->rkey, IB_ACCESS_REMOTE_READ, addr, x->bytes,
-			  &reason);
+	mr = mroce_qp_mr_get(qp, m->rkey, IB_ACCESS_REMOTE_READ, addr, x->bytes, &reason);
 	if (!mr)
 		return source_gone(x);
 	if (x->count == 1 && x->bytes < MROCE_COPY_BELOW)

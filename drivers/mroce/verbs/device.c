@@ -121,7 +121,8 @@ static int mroce_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_qp_wr = MROCE_MAX_QP_WR;
 	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
-				 IB_DEVICE_MEM_MGT_EXTENSIONS;
+				 IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = MROCE_MAX_SGE;
 	attr->max_recv_sge = MROCE_MAX_SGE;
@@ -129,6 +130,7 @@ static int mroce_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_cq = MROCE_MAX_CQ;
 	attr->max_cqe = MROCE_MAX_CQE;
 	attr->max_mr = MROCE_MAX_MR;
+	attr->max_mw = MROCE_MAX_MW;
 	attr->max_pd = MROCE_MAX_PD;
 	attr->max_qp_rd_atom = MROCE_MAX_RD_ATOMIC;
 	attr->max_res_rd_atom = MROCE_MAX_RD_ATOMIC * MROCE_MAX_QP;
@@ -455,6 +457,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.add_gid = mroce_add_gid,
 	.alloc_hw_port_stats = mroce_alloc_hw_port_stats,
 	.alloc_mr = mroce_alloc_mr,
+	.alloc_mw = mroce_alloc_mw,
 	.alloc_pd = mroce_alloc_pd,
 	.alloc_ucontext = mroce_alloc_ucontext,
 	.create_ah = mroce_create_ah,
@@ -462,6 +465,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.create_srq = mroce_create_srq,
 	.create_user_ah = mroce_create_ah,
 	.dealloc_driver = mroce_dealloc_driver,
+	.dealloc_mw = mroce_dealloc_mw,
 	.dealloc_pd = mroce_dealloc_pd,
 	.dealloc_ucontext = mroce_dealloc_ucontext,
 	.del_gid = mroce_del_gid,
@@ -493,6 +497,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, mroce_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, mroce_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_mw, mroce_mw, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, mroce_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, mroce_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, mroce_ucontext, ib),

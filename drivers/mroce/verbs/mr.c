@@ -2,7 +2,7 @@
 /*
  * Memory regions: registration, keys, and when one may be used. Registration runs in
  * process context; lookup, fast registration and invalidation in any with bottom halves
- * off.
+ * off. A window (mw.c) is a region without memory of its own.
  *
  * A copier takes a reference and then looks at the state; who invalidates changes the
  * state and then waits for the references, so that one of the two sees the other. That
@@ -23,7 +23,6 @@
 #define MROCE_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | MROCE_ACCESS_REMOTE | \
 				 IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | \
 				 IB_ACCESS_RELAXED_ORDERING)
-#define MROCE_KEY_BITS		8
 #define MROCE_MR_LIMIT		XA_LIMIT(1, (1 << 24) - 1)
 
 /**
@@ -50,14 +49,20 @@ static atomic64_t mr_erased ____cacheline_aligned_in_smp = ATOMIC64_INIT(0);
 
 /* ---- allocation ---- */
 
-static struct mroce_mr *mr_alloc(struct ib_pd *pd, int access)
+static atomic_t *mr_count(struct mroce_dev *dev, enum mroce_window window)
+{
+	return window ? &dev->mws : &dev->mrs;
+}
+
+struct mroce_mr *mroce_mr_alloc(struct ib_pd *pd, int access, enum mroce_window window)
 {
 	struct mroce_dev *dev = to_mdev(pd->device);
+	atomic_t *count = mr_count(dev, window);
 	struct mroce_mr *mr;
 	u32 index;
 	int err;
 
-	if (!mroce_take(&dev->mrs, MROCE_MAX_MR))
+	if (!mroce_take(count, window ? MROCE_MAX_MW : MROCE_MAX_MR))
 		return ERR_PTR(-ENOMEM);
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
@@ -68,6 +73,7 @@ static struct mroce_mr *mr_alloc(struct ib_pd *pd, int access)
 	mr->dev = dev;
 	mr->pd = pd;
 	mr->access = access;
+	mr->window = window;
 	mr->shift = PAGE_SHIFT;
 	refcount_set(&mr->refs, 1);
 	init_completion(&mr->unused);
@@ -85,20 +91,20 @@ static struct mroce_mr *mr_alloc(struct ib_pd *pd, int access)
 free:
 	kfree(mr);
 give:
-	atomic_dec(&dev->mrs);
+	atomic_dec(count);
 	return ERR_PTR(err);
 }
 
-/* Waits until nobody copies; nobody starts to. */
-static void mr_quiesce(struct mroce_mr *mr)
+/* One that waits for another would be waited for in vain, so the state lets one in at a time. */
+void mroce_mr_quiesce(struct mroce_mr *mr, bool held)
 {
 	/* pairs with the full barrier in mroce_mr_get() */
 	smp_mb();
-	while (refcount_read(&mr->refs) > 1)
+	while (refcount_read(&mr->refs) > 1 + held)
 		cpu_relax();
 }
 
-static void mr_free(struct mroce_mr *mr)
+void mroce_mr_free(struct mroce_mr *mr)
 {
 	struct mroce_dev *dev = mr->dev;
 
@@ -109,10 +115,15 @@ static void mr_free(struct mroce_mr *mr)
 	mroce_mr_put(mr);
 	wait_for_completion(&mr->unused);
 
-	ib_umem_release(mr->umem);
-	kvfree(mr->base);
+	/* a window's memory is its region's */
+	if (mr->window) {
+		mroce_mw_unbind(mr);
+	} else {
+		ib_umem_release(mr->umem);
+		kvfree(mr->base);
+	}
+	atomic_dec(mr_count(dev, mr->window));
 	kfree_rcu(mr, rcu);
-	atomic_dec(&dev->mrs);
 }
 
 static void *alloc_base(size_t npages)
@@ -129,7 +140,7 @@ static void *alloc_base(size_t npages)
 
 struct ib_mr *mroce_get_dma_mr(struct ib_pd *pd, int access)
 {
-	struct mroce_mr *mr = mr_alloc(pd, access);
+	struct mroce_mr *mr = mroce_mr_alloc(pd, access, MROCE_REGION);
 
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
@@ -182,7 +193,7 @@ static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (!length || length > MROCE_MAX_MR_SIZE || iova + length < iova)
 		return ERR_PTR(-EINVAL);
 
-	mr = mr_alloc(pd, access);
+	mr = mroce_mr_alloc(pd, access, MROCE_REGION);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 
@@ -205,7 +216,7 @@ static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	return &mr->ib;
 
 free:
-	mr_free(mr);
+	mroce_mr_free(mr);
 	return ERR_PTR(err);
 }
 
@@ -215,6 +226,25 @@ struct ib_mr *mroce_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 	if (mroce_dmah_refused())
 		return ERR_PTR(-EOPNOTSUPP);
 	return reg_user(pd, start, length, iova, access);
+}
+
+/* None is bound to it, and none will be. */
+static bool forbid_windows(struct mroce_mr *mr)
+{
+	return !atomic_cmpxchg(&mr->windows, 0, -1);
+}
+
+static void allow_windows(struct mroce_mr *mr)
+{
+	atomic_set(&mr->windows, 0);
+}
+
+/* @new is in its place, and the core destroys it; or an error, and it remains */
+static struct ib_mr *replaced(struct mroce_mr *mr, struct ib_mr *new)
+{
+	if (IS_ERR(new))
+		allow_windows(mr);
+	return new;
 }
 
 /*
@@ -239,24 +269,32 @@ struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 le
 	if (err)
 		return ERR_PTR(err);
 
+	if (!forbid_windows(mr))
+		return ERR_PTR(-EBUSY);
 	if (flags & IB_MR_REREG_TRANS)
-		return reg_user(pd, start, length, iova, access);
+		return replaced(mr, reg_user(pd, start, length, iova, access));
 	if (ib_access_writable(access) && !mr->umem->writable)
-		return reg_user(pd, mr->umem->address, mr->length, mr->iova, access);
+		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->iova, access));
 
 	if (cmpxchg(&mr->state, MROCE_MR_VALID, MROCE_MR_BUSY) != MROCE_MR_VALID)
-		return ERR_PTR(-EBUSY);
-	mr_quiesce(mr);
+		return replaced(mr, ERR_PTR(-EBUSY));
+	mroce_mr_quiesce(mr, false);
 	mr->access = access;
 	mr->pd = pd;
 	/* pairs with mroce_mr_get() */
 	smp_store_release(&mr->state, MROCE_MR_VALID);
+	allow_windows(mr);
 	return NULL;
 }
 
 int mroce_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
-	mr_free(to_mmr(ib));
+	struct mroce_mr *mr = to_mmr(ib);
+
+	/* forbidden already: another took its place */
+	if (!forbid_windows(mr) && atomic_read(&mr->windows) > 0)
+		return -EBUSY;
+	mroce_mr_free(mr);
 	return 0;
 }
 
@@ -269,7 +307,7 @@ struct ib_mr *mroce_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	if (!max_sg || max_sg > MROCE_MAX_FRMR_PAGES)
 		return ERR_PTR(-EINVAL);
 
-	mr = mr_alloc(pd, 0);
+	mr = mroce_mr_alloc(pd, 0, MROCE_REGION);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 
@@ -277,7 +315,7 @@ struct ib_mr *mroce_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	mr->max_pages = max_sg;
 	mr->base = alloc_base(max_sg);
 	if (!mr->base) {
-		mr_free(mr);
+		mroce_mr_free(mr);
 		return ERR_PTR(-ENOMEM);
 	}
 	return &mr->ib;
@@ -311,7 +349,7 @@ int mroce_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents, unsigne
 static struct mroce_mr *mr_find(struct mroce_dev *dev, u32 index)
 {
 	struct mr_found *f = this_cpu_ptr(&mr_found[index % MR_FOUND]);
-	/* pairs with the release in mr_free(): what it erased is not found any more */
+	/* pairs with the release in mroce_mr_free(): what it erased is not found any more */
 	s64 erased = atomic64_read_acquire(&mr_erased);
 	struct mroce_mr *mr;
 
@@ -323,7 +361,7 @@ static struct mroce_mr *mr_find(struct mroce_dev *dev, u32 index)
 	return mr;
 }
 
-static struct mroce_mr *mr_lookup(struct mroce_dev *dev, u32 key)
+struct mroce_mr *mroce_mr_lookup(struct mroce_dev *dev, u32 key)
 {
 	struct mroce_mr *mr;
 
@@ -335,20 +373,29 @@ static struct mroce_mr *mr_lookup(struct mroce_dev *dev, u32 key)
 	return mr;
 }
 
-struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, int access,
-			      u64 addr, u64 len, enum mroce_reason *reason)
+/* Local keys are of regions; a window of type 2 is for one queue pair. */
+static bool window_admits(const struct mroce_mr *mw, u32 qpn)
 {
-	struct mroce_mr *mr = mr_lookup(dev, key);
+	return qpn && (mw->window == MROCE_WINDOW_1 || mw->qpn == qpn);
+}
+
+static __always_inline struct mroce_mr *mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn,
+					       u32 key, int access, u64 addr, u64 len,
+					       enum mroce_reason *reason)
+{
+	struct mroce_mr *mr = mroce_mr_lookup(dev, key);
 
 	if (unlikely(!mr))
 		goto refuse;
 
-	/* pairs with the barrier in mr_quiesce() */
+	/* pairs with the barrier in mroce_mr_quiesce() */
 	smp_mb__after_atomic();
 	/* pairs with the store that makes it valid: the fields are as they were then */
 	if (unlikely(smp_load_acquire(&mr->state) != MROCE_MR_VALID))
 		goto put;
 	if (unlikely(mr->key != key || mr->pd != pd || (mr->access & access) != access))
+		goto put;
+	if (unlikely(mr->window) && !window_admits(mr, qpn))
 		goto put;
 	if (unlikely(addr < mr->iova || len > mr->length || addr - mr->iova > mr->length - len))
 		goto put;
@@ -360,6 +407,18 @@ refuse:
 	*reason = access & MROCE_ACCESS_REMOTE ? MROCE_REASON_NAK_ACCESS :
 						 MROCE_REASON_ERR_LOCAL_KEY;
 	return NULL;
+}
+
+struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, int access,
+			      u64 addr, u64 len, enum mroce_reason *reason)
+{
+	return mr_get(dev, pd, 0, key, access, addr, len, reason);
+}
+
+struct mroce_mr *mroce_mr_get_remote(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn, u32 key,
+				     int access, u64 addr, u64 len, enum mroce_reason *reason)
+{
+	return mr_get(dev, pd, qpn, key, access, addr, len, reason);
 }
 
 void mroce_mr_put(struct mroce_mr *mr)
@@ -389,29 +448,46 @@ enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd
 	return MROCE_REASON_NONE;
 }
 
-enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u32 key, bool remote)
+static bool may_invalidate(const struct mroce_mr *mr, struct ib_pd *pd, u32 qpn, u32 key,
+			   bool remote)
 {
-	enum mroce_reason refused = remote ? MROCE_REASON_NAK_ACCESS : MROCE_REASON_ERR_LOCAL_KEY;
-	enum mroce_reason reason = refused;
-	struct mroce_mr *mr = mr_lookup(dev, key);
+	if (mr->key != key || mr->pd != pd)
+		return false;
+	if (mr->window)
+		return mr->window == MROCE_WINDOW_2 && mr->qpn == qpn;
+	return mr->fast && (!remote || mr->access & MROCE_ACCESS_REMOTE);
+}
+
+enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn, u32 key,
+				      bool remote)
+{
+	enum mroce_reason reason = remote ? MROCE_REASON_NAK_ACCESS : MROCE_REASON_ERR_LOCAL_KEY;
+	struct mroce_mr *mr = mroce_mr_lookup(dev, key);
 
 	if (!mr)
-		return refused;
+		return reason;
 
 	/* as in mroce_mr_get() */
 	smp_mb__after_atomic();
-	if (mr->fast && mr->key == key && mr->pd == pd &&
-	    (!remote || mr->access & MROCE_ACCESS_REMOTE) &&
-	    cmpxchg(&mr->state, MROCE_MR_VALID, MROCE_MR_FREE) == MROCE_MR_VALID)
+	if (!may_invalidate(mr, pd, qpn, key, remote))
+		goto put;
+	if (!mr->window && !forbid_windows(mr))
+		goto put;
+	if (cmpxchg(&mr->state, MROCE_MR_VALID, MROCE_MR_BUSY) != MROCE_MR_VALID)
+		goto allow;
+	/* again: it may have become another key's meanwhile */
+	if (may_invalidate(mr, pd, qpn, key, remote)) {
+		mroce_mr_quiesce(mr, true);
+		if (mr->window)
+			mroce_mw_unbind(mr);
 		reason = MROCE_REASON_NONE;
-	/* our own reference first: two that invalidate would wait for each other */
-	if (reason == MROCE_REASON_NONE) {
-		rcu_read_lock();
-		mroce_mr_put(mr);
-		mr_quiesce(mr);
-		rcu_read_unlock();
-	} else {
-		mroce_mr_put(mr);
 	}
+	/* not if it is being deregistered */
+	cmpxchg_release(&mr->state, MROCE_MR_BUSY, reason ? MROCE_MR_VALID : MROCE_MR_FREE);
+allow:
+	if (!mr->window)
+		allow_windows(mr);
+put:
+	mroce_mr_put(mr);
 	return reason;
 }

@@ -43,6 +43,10 @@ int mroce_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
 struct ib_mr *mroce_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
 int mroce_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents, unsigned int *offset);
 
+/* mw.c */
+int mroce_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);
+int mroce_dealloc_mw(struct ib_mw *ib);
+
 /* cq.c */
 int mroce_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
 int mroce_create_cq_attrs(struct ib_cq *ib, const struct ib_cq_init_attr *attr,

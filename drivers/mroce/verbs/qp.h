@@ -24,7 +24,8 @@
  * @wr_id, @opcode (enum mroce_wqe_opcode or MROCE_SEND_REG_MR), @flags (MROCE_WQE_*): the program's
  * @msn: of its message, if it is one
  * @answer: READ and atomics: message number of the response that may answer it
- * @wire: it is a message (else local: LOCAL_INV, REG_MR, done at once, completed in its turn)
+ * @wire: it is a message (else local: LOCAL_INV, REG_MR, BIND_MW, done at once, completed in its
+ *	turn)
  * @complete: only its turn is missing
  * @status: IB_WC_*, of a request that is not a message
  * @reason: behind @status
@@ -48,6 +49,7 @@ struct mroce_send {
 	struct ib_mr *reg_mr; /* kernel: REG_MR */
 	u32 reg_key;
 	int reg_access;
+	struct mroce_bind bind; /* BIND_MW */
 	struct mroce_ah *kah; /* kernel UD and GSI: the handle itself, referenced */
 	union {
 		DECLARE_FLEX_ARRAY(struct mroce_sge, sge);
@@ -231,6 +233,14 @@ static inline struct mroce_qp *mroce_qp_of(struct mroce_txs *txs)
 {
 	return txs->response ? container_of(txs, struct mroce_qp, resp)
 			     : container_of(txs, struct mroce_qp, req);
+}
+
+/* The region, or window, that the peer names; as mroce_mr_get(). */
+static inline struct mroce_mr *mroce_qp_mr_get(struct mroce_qp *qp, u32 rkey, int access, u64 addr,
+					       u64 len, enum mroce_reason *reason)
+{
+	return mroce_mr_get_remote(qp->dev, qp->ib.pd, qp->ib.qp_num, rkey, access, addr, len,
+				   reason);
 }
 
 /* RC: the states in which packets of the peer are taken */

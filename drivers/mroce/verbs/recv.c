@@ -133,8 +133,7 @@ static bool place_write(struct mroce_qp *qp, const struct mroce_rxop *op, struct
 		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_NAK_ACCESS);
 	if (!d->length)
 		return true;
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, d->rkey, IB_ACCESS_REMOTE_WRITE, d->addr, op->bytes,
-			  &reason);
+	mr = mroce_qp_mr_get(qp, d->rkey, IB_ACCESS_REMOTE_WRITE, d->addr, op->bytes, &reason);
 	if (!mr)
 		return refuse(v, MROCE_N_ACCESS, IB_WC_SUCCESS, MROCE_REASON_NAK_ACCESS);
 	*waits = ordered_of(op, mr);
@@ -282,8 +281,7 @@ static u8 land(struct mroce_qp *qp, const struct mroce_packet *p)
 	enum mroce_reason reason;
 	struct mroce_mr *mr;
 
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, p->rkey, IB_ACCESS_REMOTE_WRITE, p->addr, p->len,
-			  &reason);
+	mr = mroce_qp_mr_get(qp, p->rkey, IB_ACCESS_REMOTE_WRITE, p->addr, p->len, &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
 	if (p->last)
@@ -319,8 +317,7 @@ static u8 land_skb(struct mroce_qp *qp, const struct mroce_rxop *op, u32 i, stru
 	enum mroce_reason reason;
 	struct mroce_mr *mr;
 
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, op->data.rkey, IB_ACCESS_REMOTE_WRITE, addr, len,
-			  &reason);
+	mr = mroce_qp_mr_get(qp, op->data.rkey, IB_ACCESS_REMOTE_WRITE, addr, len, &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
 	mroce_mr_from_skb(mr, addr, skb, off + offset_of(op, i), len, ends_message(op, i, 1));

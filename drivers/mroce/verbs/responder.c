@@ -120,7 +120,7 @@ u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length
 	}
 	if (!length)
 		return MROCE_N_NONE;
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, rkey, access, addr, length, &reason);
+	mr = mroce_qp_mr_get(qp, rkey, access, addr, length, &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
 	mroce_mr_put(mr);
@@ -219,7 +219,7 @@ static void take_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const stru
 		cqe.imm = (__force u32)cpu_to_be32(d->imm);
 	}
 	if (info->inv) {
-		reason = mroce_mr_invalidate(qp->dev, qp->ib.pd, d->imm, true);
+		reason = mroce_mr_invalidate(qp->dev, qp->ib.pd, qp->ib.qp_num, d->imm, true);
 		if (reason) {
 			refuse_message(qp, h, d, MROCE_N_OPERATION, IB_WC_LOC_PROT_ERR, reason);
 			return;
@@ -263,8 +263,7 @@ static u8 run_atomic(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct m
 
 	if (!take_operand(qp, h, d->msn, &o))
 		return MROCE_N_OPERATION;
-	mr = mroce_mr_get(qp->dev, qp->ib.pd, d->rkey, IB_ACCESS_REMOTE_ATOMIC, d->addr,
-			  sizeof(u64), &reason);
+	mr = mroce_qp_mr_get(qp, d->rkey, IB_ACCESS_REMOTE_ATOMIC, d->addr, sizeof(u64), &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
 	err = mroce_mr_atomic(mr, d->addr, d->opcode, o.compare_add, o.swap, old);

@@ -28,7 +28,8 @@ static bool may_run(const struct mroce_sq *sq, const struct mroce_send *s)
 	 * of a message are made when it is sent, and made again when it is lost.
 	 */
 	if (s->opcode == MROCE_WQE_LOCAL_INV ||
-	    (s->opcode == MROCE_SEND_REG_MR && s->flags & MROCE_WQE_FENCE))
+	    (s->flags & MROCE_WQE_FENCE &&
+	     (s->opcode == MROCE_SEND_REG_MR || s->opcode == MROCE_WQE_BIND_MW)))
 		return sq->fetched == sq->done;
 	return true;
 }
@@ -40,11 +41,13 @@ static void run_local(struct mroce_qp *qp, struct mroce_send *s)
 	if (s->opcode == MROCE_SEND_REG_MR)
 		reason = mroce_mr_fast_register(qp->dev, qp->ib.pd, s->reg_mr, s->reg_key,
 						s->reg_access);
+	else if (s->opcode == MROCE_WQE_BIND_MW)
+		reason = mroce_mw_bind(qp->dev, qp->ib.pd, qp->ib.qp_num, &s->bind);
 	else
-		reason = mroce_mr_invalidate(qp->dev, qp->ib.pd, s->imm, false);
+		reason = mroce_mr_invalidate(qp->dev, qp->ib.pd, qp->ib.qp_num, s->imm, false);
 	s->complete = true;
 	if (reason) {
-		s->status = IB_WC_LOC_PROT_ERR;
+		s->status = s->opcode == MROCE_WQE_BIND_MW ? IB_WC_MW_BIND_ERR : IB_WC_LOC_PROT_ERR;
 		s->reason = reason;
 	}
 }

@@ -55,17 +55,24 @@ static inline struct mroce_pd *to_mpd(struct ib_pd *ib)
 	return container_of(ib, struct mroce_pd, ib);
 }
 
-/* ---- memory regions (verbs/mr.c, verbs/access.c) ---- */
+/* ---- memory regions (verbs/mr.c, verbs/access.c), windows (verbs/mw.c) ---- */
 
-/* FREE: fast-register, and invalid; BUSY: its fields change; DEAD: being deregistered */
+#define MROCE_KEY_BITS	8 /* that change in a key; the rest is its index */
+
+enum mroce_window { MROCE_REGION, MROCE_WINDOW_1, MROCE_WINDOW_2 };
+
+/*
+ * FREE: fast-register or window, and invalid; BUSY: its fields change; DEAD: being deregistered
+ */
 enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_BUSY, MROCE_MR_VALID, MROCE_MR_DEAD };
 
 /**
- * struct mroce_mr - a region
+ * struct mroce_mr - a region, or a window
  * @pd: domain
  * @key: current lkey and rkey: index << 8 and the low byte that changes
  * @access: IB_ACCESS_*
  * @state: enum mroce_mr_state
+ * @window: which of them
  * @dma: all of kernel memory, addresses are its own
  * @fast: for fast registration; others cannot be invalidated
  * @iova: address of the first byte as the program names it
@@ -73,7 +80,10 @@ enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_BUSY, MROCE_MR_VALID, MROCE_MR_DEA
  * @base: kernel address of each step of 1 << @shift bytes; NULL if @dma
  * @offset: of @iova in the first step
  * @npages: steps in use, of @max_pages
- * @umem: the program's memory, pinned
+ * @umem: the program's memory, pinned; of a window: its region's
+ * @region: of a window: what it is bound to, NULL if it is FREE
+ * @qpn: of a window of type 2: the queue pair that it is for
+ * @windows: of a region: bound to it; negative: none may be
  * @refs: 1 while registered, 1 a copy in progress; held only with bottom halves off (rule 9)
  */
 struct mroce_mr {
@@ -84,6 +94,7 @@ struct mroce_mr {
 	u32 key;
 	int access;
 	int state;
+	enum mroce_window window;
 	bool dma, fast;
 	u8 shift;
 	u64 iova, length;
@@ -91,6 +102,9 @@ struct mroce_mr {
 	u32 npages, max_pages;
 	void **base;
 	struct ib_umem *umem;
+	struct mroce_mr *region;
+	u32 qpn;
+	atomic_t windows;
 	refcount_t refs;
 	struct completion unused;
 };
@@ -100,16 +114,52 @@ static inline struct mroce_mr *to_mmr(struct ib_mr *ib)
 	return container_of(ib, struct mroce_mr, ib);
 }
 
+struct mroce_mw {
+	struct ib_mw ib;
+	struct mroce_mr *mr;
+};
+
+static inline struct mroce_mw *to_mmw(struct ib_mw *ib)
+{
+	return container_of(ib, struct mroce_mw, ib);
+}
+
+/* a bind request */
+struct mroce_bind {
+	u32 rkey, lkey; /* the window's new key; of the region */
+	u64 addr, length; /* 0: unbind */
+	int access;
+};
+
+/* of a kind, FREE, with the first reference; ERR_PTR() */
+struct mroce_mr *mroce_mr_alloc(struct ib_pd *pd, int access, enum mroce_window window);
+/* It ends, after the last copy. Sleeps. */
+void mroce_mr_free(struct mroce_mr *mr);
+/* whatever its state; a reference. Bottom halves off until it is put. */
+struct mroce_mr *mroce_mr_lookup(struct mroce_dev *dev, u32 key);
+/*
+ * Spins until nobody copies; the state lets nobody start to. @held: the caller has a reference of
+ * its own, and the state is BUSY by its doing.
+ */
+void mroce_mr_quiesce(struct mroce_mr *mr, bool held);
+/* Nobody uses the window. */
+void mroce_mw_unbind(struct mroce_mr *mw);
+/* Executed in the send queue of @qpn; waits for copies under way. NONE, or why not. */
+enum mroce_reason mroce_mw_bind(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn,
+				const struct mroce_bind *b);
+
 /**
- * mroce_mr_get() - the region behind a key, if it allows this
- * @access: every IB_ACCESS_* bit that is needed (0: local read); remote use asks for
- *	IB_ACCESS_REMOTE_*
+ * mroce_mr_get() - the region behind a local key, if it allows this
+ * @access: every IB_ACCESS_* bit that is needed (0: local read)
  * @addr, @len: must lie within the region; with len 0 callers do not ask at all
  *
  * Bottom halves off until mroce_mr_put(). NULL, and *@reason, if anything does not fit.
  */
 struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, int access,
 			      u64 addr, u64 len, enum mroce_reason *reason);
+/* the same for a peer of queue pair @qpn, who may name a window; @access: IB_ACCESS_REMOTE_* */
+struct mroce_mr *mroce_mr_get_remote(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn, u32 key,
+				     int access, u64 addr, u64 len, enum mroce_reason *reason);
 void mroce_mr_put(struct mroce_mr *mr);
 
 /* packets may land as they come */
@@ -137,12 +187,12 @@ int mroce_mr_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_b
 int mroce_mr_atomic(struct mroce_mr *mr, u64 addr, u8 opcode, u64 compare_add, u64 swap, u64 *old);
 
 /*
- * Executed in the send queue, or at the cursor: REG_MR, LOCAL_INV, remote invalidation. NONE or a
- * reason. Invalidation waits for copies under way; the caller holds no region.
+ * Executed in the send queue, or at the cursor, of @qpn: REG_MR, LOCAL_INV, remote invalidation.
+ * NONE or a reason. Invalidation waits for copies under way; the caller holds no region.
  */
 enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd, struct ib_mr *mr,
 					 u32 key, int access);
-enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u32 key,
+enum mroce_reason mroce_mr_invalidate(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn, u32 key,
 				      bool remote);
 
 /* SGE lists: struct mroce_sge as in the rings (kernel users' ib_sge has the same layout) */

@@ -86,6 +86,10 @@ static const struct wqe_info wqe_info[] = {
 				 .types = TYPE_RC,
 				 .wc = IB_WC_LOCAL_INV,
 				 .local = true},
+	[MROCE_WQE_BIND_MW] = {.valid = true,
+			       .types = TYPE_RC,
+			       .wc = IB_WC_BIND_MW,
+			       .local = true},
 	[MROCE_SEND_REG_MR] = {
 		.valid = true,
 		.types = TYPE_RC,
@@ -142,6 +146,14 @@ bool mroce_wqe_fetch(struct mroce_qp *qp, const struct mroce_sq_wqe *wqe, struct
 	if (info->atomic) {
 		s->compare_add = w.atomic.compare_add;
 		s->swap = w.atomic.swap;
+	} else if (w.opcode == MROCE_WQE_BIND_MW) {
+		s->bind = (struct mroce_bind){
+			.rkey = w.rkey,
+			.lkey = w.bind.lkey,
+			.addr = w.remote_addr,
+			.length = w.bind.length,
+			.access = w.bind.access,
+		};
 	} else if (mroce_qp_is_ud(qp)) {
 		s->ah = w.ud.ah;
 		s->qpn = w.ud.qpn;
