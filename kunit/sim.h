@@ -46,6 +46,7 @@ struct sim_qp;
  * @hold_limit: held packets a host, at most; 0: no limit
  * @light: no payload is moved, only packets are tracked
  * @unshared: receivers do not know their capacity, and tell no shares
+ * @weight: that every receiver gives the sender on this host; NULL: all the same
  */
 struct sim_cfg {
 	const struct sim_topo *topo;
@@ -57,6 +58,7 @@ struct sim_cfg {
 	u16 payload;
 	u8 npaths, cpus;
 	bool whole, gro, spray, light, unshared;
+	const u8 *weight;
 };
 
 #define SIM_SEND      BIT(MROCE_OP_SEND)

@@ -366,7 +366,8 @@ static void join_shares(struct sim_rxh *r)
 	r->born = s->now;
 	r->rx.grant = grant;
 	for (i = 0; i < sim_planes(s); i++) {
-		mroce_share_connect(&r->host->share[i], &r->rx.member[i], &r->rx, 1);
+		mroce_share_connect(&r->host->share[i], &r->rx.member[i], &r->rx,
+				    s->cfg.weight ? s->cfg.weight[r->peer] : 1);
 		if (!s->cfg.unshared)
 			mroce_share_capacity(&r->host->share[i],
 					     min_t(u64, sim_link(s, i, SIM_DOWN, r->host->index)

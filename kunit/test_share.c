@@ -199,14 +199,40 @@ static void weights(struct kunit *test)
 {
 	struct share_env *env = test->priv;
 
-	env->m[1].weight = 3;
+	mroce_share_weigh(&env->share, &env->m[1], 3);
 	hear(env, 0, 10000);
 	hear(env, 1, 10000);
 	send_for(env, 2, 2000 * USEC, NULL);
 	KUNIT_EXPECT_GE(test, env->m[1].told, CAPACITY * 7 / 10);
 	KUNIT_EXPECT_GE(test, env->m[0].told, CAPACITY * 2 / 10);
-	env->m[1].weight = 3;
-	/* the sums that share_exit() looks at are of these */
+}
+
+/* A weight counts at once, also of who sends, or wants less than it may have, or is silent. */
+static void weights_change(struct kunit *test)
+{
+	u32 most[3] = { 0, 0, 2 * GBIT };
+	struct share_env *env = test->priv;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		hear(env, i, 10000);
+	send_for(env, 3, 20000 * USEC, most);
+	KUNIT_EXPECT_GE(test, env->m[1].told, CAPACITY * 45 / 100);
+	KUNIT_EXPECT_LE(test, env->m[1].told, CAPACITY / 2);
+	mroce_share_weigh(&env->share, &env->m[1], 4);
+	mroce_share_weigh(&env->share, &env->m[2], 2);
+	mroce_share_weigh(&env->share, &env->m[3], 100);
+	KUNIT_EXPECT_EQ(test, env->share.weight, 7);
+	send_for(env, 3, 20000 * USEC, most);
+	KUNIT_EXPECT_GE(test, env->m[1].told, CAPACITY * 7 / 10);
+	KUNIT_EXPECT_GE(test, env->m[0].told, CAPACITY * 17 / 100);
+	KUNIT_EXPECT_LE(test, env->m[2].told, 4 * GBIT);
+	KUNIT_EXPECT_LE(test, sum(env, 3), CAPACITY);
+	/* none is 1 again */
+	mroce_share_weigh(&env->share, &env->m[1], 0);
+	send_for(env, 3, 20000 * USEC, most);
+	KUNIT_EXPECT_GE(test, env->m[0].told, CAPACITY * 40 / 100);
+	KUNIT_EXPECT_GE(test, env->m[1].told, CAPACITY * 40 / 100);
 }
 
 /* No backlog, no share: others have it; and silence ends a sender after its time. */
@@ -301,6 +327,7 @@ static struct kunit_case share_cases[] = { KUNIT_CASE(alone),
 					   KUNIT_CASE(thousands),
 					   KUNIT_CASE(demand),
 					   KUNIT_CASE(weights),
+					   KUNIT_CASE(weights_change),
 					   KUNIT_CASE(leaving),
 					   KUNIT_CASE(slow_senders_live_longer),
 					   KUNIT_CASE(idle_senders),

@@ -113,6 +113,79 @@ static void limited(const struct scenario *sc)
 	scenario_finish(t);
 }
 
+/*
+ * The share of windows of @ns in which the senders with a weight bring more than 10% more or less
+ * than @part of what arrives, percent.
+ */
+static double unsteady(struct trial *t, double part, u64 ns)
+{
+	u64 from = t->start + t->c.warm, end = from + t->c.time, heavy = 0, all = 0;
+	struct sim_link *l = trial_neck(t, 0);
+	double windows = 0, off = 0;
+	u32 i;
+
+	for (i = 0; i < l->arrivals && l->arrival[i].at < end; i++) {
+		struct sim_arrival *a = &l->arrival[i];
+
+		if (a->at < from || a->flags & SIM_ARRIVAL_ACK)
+			continue;
+		if (a->at >= from + ns) {
+			windows++;
+			off += heavy < 0.9 * part * all || heavy > 1.1 * part * all;
+			heavy = 0;
+			all = 0;
+			from += ns;
+		}
+		all += a->bytes;
+		heavy += t->c.sim.weight[a->from] > 1 ? a->bytes : 0;
+	}
+	return windows ? 100 * off / windows : 100;
+}
+
+/* @arg senders, every second one of weight @arg2 */
+static void weighted(const struct scenario *sc)
+{
+	u64 landed[2] = {}, least[2] = { U64_MAX, U64_MAX }, most[2] = {};
+	u32 n = sc->arg, weight = sc->arg2, i;
+	double part = weight / (weight + 1.0);
+	struct trial_cfg c = star(n);
+	struct trial_result r;
+	u8 weights[65];
+	struct trial *t;
+
+	for (i = 0; i <= n; i++)
+		weights[i] = i % 2 ? 1 : weight;
+	/* more than an epoch's worth outstanding, or demand is what there is to divide by */
+	c.load.depth = 2048 / n;
+	c.sim.weight = weights;
+	c.topo.down.mark = bdp(RATE, RTT) / 5 + 2 * WIRE;
+	c.topo.down.limit = 16 << 20;
+	t = scenario_trial(&c);
+	trial_run(t, &r);
+	scenario_report(t, "two weights", &r);
+	for (i = 0; i < n; i++) {
+		u64 one = t->sender[i].qp->peer->landed - t->sender[i].landed;
+
+		/* sender i is host i + 1 */
+		landed[i % 2] += one;
+		least[i % 2] = min(least[i % 2], one);
+		most[i % 2] = max(most[i % 2], one);
+	}
+	scenario_least("use of the link", r.use / 10000.0, 95, "%");
+	scenario_least("arrivals of the heavy, in those of the light",
+		       (double)landed[1] / landed[0], 0.9 * weight, "x");
+	scenario_most("arrivals of the heavy, in those of the light",
+		      (double)landed[1] / landed[0], 1.1 * weight, "x");
+	for (i = 0; i < 2; i++)
+		scenario_least(i ? "least of the heavy, of the most" :
+				   "least of the light, of the most",
+			       100.0 * least[i] / most[i], 90, "%");
+	scenario_most("windows in which the heavy are beyond 10%",
+		      unsteady(t, part, 500 * USEC), 0, "%");
+	scenario_most("windows beyond 10% of the link", oscillation(t, MSEC, 100 * USEC), 0, "%");
+	scenario_finish(t);
+}
+
 /* 64 devices to 64 others, each to each: 4,096 connections over @arg planes of 200 Mb/s */
 static struct trial_cfg mesh(u32 side, u32 nplanes)
 {
@@ -185,6 +258,9 @@ const struct scenario load_scenarios[] = {
 	{ "square-1ms", "the same, period 1 ms", square, MSEC },
 	{ "square-100ms", "the same, period 100 ms", square, 100 * MSEC },
 	{ "demand-limited", "8 of 16 senders want half of their share", limited, 16 },
+	{ "weights-2", "2 senders, one of weight 3", weighted, 2, 3 },
+	{ "weights-16", "16 senders, 8 of weight 4", weighted, 16, 4 },
+	{ "weights-64", "64 senders, 32 of weight 10", weighted, 64, 10 },
 	{ "spines-4", "8 pairs over 4 spines, 16 paths each", spines, 4 },
 	{ "spines-8", "8 pairs over 8 spines, 16 paths each", spines, 8 },
 	{ "mesh-8x8-4planes", "64 connections over 4 planes of 200 Mb/s, 8 KiB", many_connections,

@@ -214,6 +214,22 @@ void mroce_share_disconnect(struct mroce_share *s, struct mroce_share_member *m)
 	s->connected--;
 }
 
+void mroce_share_weigh(struct mroce_share *s, struct mroce_share_member *m, u8 weight)
+{
+	bool counted = !list_empty(&m->node);
+
+	if (counted)
+		leave_demand(s, m);
+	if (m->active)
+		s->weight -= m->weight;
+	m->weight = max_t(u8, weight, 1);
+	if (m->active)
+		s->weight += m->weight;
+	if (counted)
+		enter_demand(s, m, m->demand);
+	set_level(s);
+}
+
 /* ---- once an epoch ---- */
 
 /* How long silence lasts before a sender is forgotten (rule 20). */

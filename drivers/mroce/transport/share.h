@@ -73,6 +73,8 @@ void mroce_share_capacity(struct mroce_share *s, u32 capacity);
 void mroce_share_connect(struct mroce_share *s, struct mroce_share_member *m, struct mroce_rx *rx,
 			 u8 weight);
 void mroce_share_disconnect(struct mroce_share *s, struct mroce_share_member *m);
+/* Gives a connected member another weight; 0 is 1. */
+void mroce_share_weigh(struct mroce_share *s, struct mroce_share_member *m, u8 weight);
 /* A round-trip time, or somewhat more. */
 void mroce_share_rtt(struct mroce_share *s, u64 rtt);
 
