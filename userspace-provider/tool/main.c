@@ -18,6 +18,8 @@ static const char text[] =
 	"  plane add DEV netdev NETDEV         another one\n"
 	"  plane drain DEV netdev NETDEV       send nothing there any more\n"
 	"  plane del DEV netdev NETDEV         and let go of it\n"
+	"  peer show [DEV]                     senders of a weight other than 1\n"
+	"  peer set DEV ADDRESS weight N       of the device's inbound bandwidth, 1 to 100\n"
 	"  path show [DEV]                     paths of every connection\n"
 	"  monitor                             what changes, as it does\n"
 	"  -j                                  as JSON\n";
@@ -64,8 +66,8 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} commands[] = {
-		{ "plane", cmd_plane },	  { "path", cmd_path },	      { "show", cmd_show },
-		{ "set", cmd_set },	  { "monitor", cmd_monitor },
+		{ "plane", cmd_plane }, { "path", cmd_path }, { "peer", cmd_peer },
+		{ "show", cmd_show },	{ "set", cmd_set },   { "monitor", cmd_monitor },
 	};
 	size_t i;
 	int c;

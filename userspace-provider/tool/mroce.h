@@ -43,6 +43,7 @@ void out_netdev(uint32_t ifindex);
 
 int cmd_plane(int argc, char **argv);
 int cmd_path(int argc, char **argv);
+int cmd_peer(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);

@@ -675,6 +675,17 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	return h;
 }
 
+void mroce_rxhalves_weigh(struct mroce_dev *dev, const struct in6_addr *saddr, u8 weight)
+{
+	struct mroce_rxhalf *h;
+
+	spin_lock_bh(&table_lock);
+	hash_for_each_possible(rx_addrs, h, by_addr, addr_key(saddr))
+		if (h->dev == dev && ipv6_addr_equal(&h->saddr, saddr))
+			mroce_shares_weigh(h, weight);
+	spin_unlock_bh(&table_lock);
+}
+
 /* ---- removal ---- */
 
 static void txhalf_unlink(struct mroce_txhalf *h, struct list_head *to)
@@ -842,6 +853,7 @@ void mroce_conns_free(struct mroce_dev *dev)
 	mroce_conns_stop(dev);
 	rcu_barrier();
 	WARN_ON_ONCE(atomic_read(&conns->alive));
+	mroce_weights_free(conns);
 	dev->conns = NULL;
 	kfree(conns);
 }

@@ -12,6 +12,7 @@
 #ifndef MROCE_CONN_CONN_H
 #define MROCE_CONN_CONN_H
 
+#include <linux/hashtable.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 
@@ -264,6 +265,15 @@ struct mroce_plane_share {
 	struct mroce_share share;
 };
 
+#define MROCE_WEIGHT_BITS	8
+
+/* a peer whose weight was set */
+struct mroce_weight {
+	struct hlist_node node;
+	struct in6_addr peer;
+	u8 weight;
+};
+
 /**
  * struct mroce_conns - the connections of a device
  * @tx, @rx: its halves; under the tables' lock
@@ -272,6 +282,7 @@ struct mroce_plane_share {
  * @rx_size: bytes of the receiving halves, @rx_size_max at most
  * @alive: halves whose memory is not yet free
  * @shared: bits of the planes of known capacity; @share: of each plane
+ * @weights: @nweights of them, by peer; changed under mroce_devs_lock and @weights_lock
  * @verify: finds out who is at @unproven, from @unproven_own; one at a time (@verifying)
  */
 struct mroce_conns {
@@ -287,6 +298,9 @@ struct mroce_conns {
 	struct mroce_bucket resets;
 	unsigned long shared;
 	struct mroce_plane_share share[MROCE_MAX_PLANES];
+	spinlock_t weights_lock;	/* @weights; inside the tables' */
+	DECLARE_HASHTABLE(weights, MROCE_WEIGHT_BITS);
+	u32 nweights;
 	struct work_struct verify;
 	unsigned long verifying;
 	struct in6_addr unproven, unproven_own;
@@ -329,6 +343,8 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
  * with a RESET. Half-open connections are found by nothing else when this side never sends.
  */
 void mroce_txhalf_ask(struct mroce_dev *dev, const struct in6_addr *addr, u64 instance);
+/* Another weight for the receiving halves of who connects from there. */
+void mroce_rxhalves_weigh(struct mroce_dev *dev, const struct in6_addr *saddr, u8 weight);
 /* the device's sending half number @n, with a reference; NULL: there are fewer */
 struct mroce_txhalf *mroce_txhalf_nth(struct mroce_dev *dev, u32 n);
 /* addresses of the peer's planes, that of the first contact first: how many */
@@ -347,6 +363,18 @@ void mroce_shares_init(struct mroce_conns *conns);
 /* before others can find the half; after it is gone */
 void mroce_shares_join(struct mroce_rxhalf *h);
 void mroce_shares_leave(struct mroce_rxhalf *h);
+/* The half's weight is another; under the tables' lock. */
+void mroce_shares_weigh(struct mroce_rxhalf *h, u8 weight);
+/*
+ * The weight of who connects from @peer, for halves that exist too; 1: it has none of its own any
+ * more. -ENOMEM, -ENOSPC. Under mroce_devs_lock.
+ */
+int mroce_weight_set(struct mroce_dev *dev, const struct in6_addr *peer, u8 weight);
+/* calls @fn for each that was set until it returns other than 0; under mroce_devs_lock */
+int mroce_weights_each(struct mroce_dev *dev,
+		       int (*fn)(struct mroce_dev *dev, const struct mroce_weight *w, void *arg),
+		       void *arg);
+void mroce_weights_free(struct mroce_conns *conns);
 /* Tells some senders what has become of their shares. Softirq, no lock held. */
 void mroce_shares_tell(struct mroce_dev *dev);
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The shares of a device's planes (transport/share.h): the lock around each, who is a member, and
- * who is told unasked. Softirq or bottom halves off. A share's lock is taken inside a receiving
+ * The shares of a device's planes (transport/share.h): the lock around each, who is a member, of
+ * which weight, and who is told unasked. Softirq or bottom halves off. A share's lock is taken inside a receiving
  * half's, and only when something changes: for what an ACK repeats it is read as it is.
  */
+#include <net/ipv6.h>
+
 #include "conn.h"
 
 #define TELL		4	/* senders told unasked for one packet that came */
+#define MAX_WEIGHTS	4096
 #define KIB_PER_MBIT(m)	((m) * 15625ULL / 128)
 
 /* An ACK of the half is about to tell the share of a plane. Half's lock. */
@@ -34,6 +37,8 @@ void mroce_shares_init(struct mroce_conns *conns)
 {
 	u32 i;
 
+	spin_lock_init(&conns->weights_lock);
+	hash_init(conns->weights);
 	for (i = 0; i < MROCE_MAX_PLANES; i++) {
 		spin_lock_init(&conns->share[i].lock);
 		mroce_share_init(&conns->share[i].share);
@@ -53,16 +58,107 @@ void mroce_shares_capacity(struct mroce_dev *dev, u8 plane, u32 mbits)
 		clear_bit(plane, &dev->conns->shared);
 }
 
+/* ---- weights ---- */
+
+/* under the weights' lock, or mroce_devs_lock */
+static struct mroce_weight *find_weight(struct mroce_conns *conns, const struct in6_addr *peer)
+{
+	struct mroce_weight *w;
+
+	hash_for_each_possible(conns->weights, w, node, ipv6_addr_hash(peer))
+		if (ipv6_addr_equal(&w->peer, peer))
+			return w;
+	return NULL;
+}
+
+static u8 weight_of(struct mroce_conns *conns, const struct in6_addr *peer)
+{
+	struct mroce_weight *w;
+	u8 weight;
+
+	spin_lock_bh(&conns->weights_lock);
+	w = find_weight(conns, peer);
+	weight = w ? w->weight : 1;
+	spin_unlock_bh(&conns->weights_lock);
+	return weight;
+}
+
+static void remove_weight(struct mroce_conns *conns, struct mroce_weight *w)
+{
+	spin_lock_bh(&conns->weights_lock);
+	hash_del(&w->node);
+	conns->nweights--;
+	spin_unlock_bh(&conns->weights_lock);
+	kfree(w);
+}
+
+int mroce_weight_set(struct mroce_dev *dev, const struct in6_addr *peer, u8 weight)
+{
+	struct mroce_conns *conns = dev->conns;
+	struct mroce_weight *w = find_weight(conns, peer);
+
+	if (weight == 1) {
+		if (w)
+			remove_weight(conns, w);
+	} else if (w) {
+		WRITE_ONCE(w->weight, weight);
+	} else if (conns->nweights == MAX_WEIGHTS) {
+		return -ENOSPC;
+	} else {
+		w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+		if (!w)
+			return -ENOMEM;
+		w->peer = *peer;
+		w->weight = weight;
+		spin_lock_bh(&conns->weights_lock);
+		hash_add(conns->weights, &w->node, ipv6_addr_hash(peer));
+		conns->nweights++;
+		spin_unlock_bh(&conns->weights_lock);
+	}
+	/* after the table: a half is found here, or has looked there */
+	mroce_rxhalves_weigh(dev, peer, weight);
+	return 0;
+}
+
+int mroce_weights_each(struct mroce_dev *dev,
+		       int (*fn)(struct mroce_dev *dev, const struct mroce_weight *w, void *arg),
+		       void *arg)
+{
+	struct mroce_weight *w;
+	int err = 0;
+	u32 i;
+
+	hash_for_each(dev->conns->weights, i, w, node) {
+		err = fn(dev, w, arg);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+void mroce_weights_free(struct mroce_conns *conns)
+{
+	struct hlist_node *next;
+	struct mroce_weight *w;
+	u32 i;
+
+	hash_for_each_safe(conns->weights, i, next, w, node)
+		remove_weight(conns, w);
+}
+
+/* ---- members ---- */
+
 void mroce_shares_join(struct mroce_rxhalf *h)
 {
 	struct mroce_plane_share *ps = h->dev->conns->share;
+	u8 weight = weight_of(h->dev->conns, &h->saddr);
 	u32 i;
 
 	h->born = ktime_get_ns();
 	h->rx.grant = grant;
 	for (i = 0; i < MROCE_MAX_PLANES; i++) {
 		spin_lock_bh(&ps[i].lock);
-		mroce_share_connect(&ps[i].share, &h->rx.member[i], &h->rx, 1);
+		mroce_share_connect(&ps[i].share, &h->rx.member[i], &h->rx, weight);
 		spin_unlock_bh(&ps[i].lock);
 	}
 }
@@ -75,6 +171,18 @@ void mroce_shares_leave(struct mroce_rxhalf *h)
 	for (i = 0; i < MROCE_MAX_PLANES; i++) {
 		spin_lock_bh(&ps[i].lock);
 		mroce_share_disconnect(&ps[i].share, &h->rx.member[i]);
+		spin_unlock_bh(&ps[i].lock);
+	}
+}
+
+void mroce_shares_weigh(struct mroce_rxhalf *h, u8 weight)
+{
+	struct mroce_plane_share *ps = h->dev->conns->share;
+	u32 i;
+
+	for (i = 0; i < MROCE_MAX_PLANES; i++) {
+		spin_lock_bh(&ps[i].lock);
+		mroce_share_weigh(&ps[i].share, &h->rx.member[i], weight);
 		spin_unlock_bh(&ps[i].lock);
 	}
 }

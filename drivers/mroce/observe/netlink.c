@@ -25,6 +25,8 @@ static const struct nla_policy mroce_policy[MROCE_NL_A_MAX + 1] = {
 	[MROCE_NL_A_BURST] = { .type = NLA_U32 },
 	[MROCE_NL_A_HELD_LIMIT] = { .type = NLA_U64 },
 	[MROCE_NL_A_CAPACITY] = { .type = NLA_U32 },
+	[MROCE_NL_A_PEER] = NLA_POLICY_EXACT_LEN(sizeof(struct in6_addr)),
+	[MROCE_NL_A_WEIGHT] = NLA_POLICY_RANGE(NLA_U8, 1, MROCE_NL_WEIGHT_MAX),
 };
 
 /* ---- requests ---- */
@@ -163,6 +165,31 @@ static int dev_set(struct mroce_dev *dev, struct genl_info *info)
 	return 0;
 }
 
+static int peer_set(struct mroce_dev *dev, struct genl_info *info)
+{
+	struct nlattr *peer = info->attrs[MROCE_NL_A_PEER];
+	struct nlattr *weight = info->attrs[MROCE_NL_A_WEIGHT];
+	struct in6_addr addr;
+	int err;
+
+	if (!peer || !weight) {
+		NL_SET_ERR_MSG_MOD(info->extack, "a peer's address and a weight are wanted");
+		return -EINVAL;
+	}
+	addr = nla_get_in6_addr(peer);
+	if (ipv6_addr_any(&addr) || ipv6_addr_is_multicast(&addr) ||
+	    (mroce_addr_v4(&addr) && (ipv4_is_zeronet(addr.s6_addr32[3]) ||
+				      ipv4_is_multicast(addr.s6_addr32[3]) ||
+				      ipv4_is_lbcast(addr.s6_addr32[3])))) {
+		NL_SET_ERR_MSG_ATTR(info->extack, peer, "mroce: that is not the address of a host");
+		return -EINVAL;
+	}
+	err = mroce_weight_set(dev, &addr, nla_get_u8(weight));
+	if (err == -ENOSPC)
+		NL_SET_ERR_MSG_MOD(info->extack, "as many peers as can be have a weight");
+	return err;
+}
+
 static int do_plane_add(struct sk_buff *skb, struct genl_info *info)
 {
 	return request(info, plane_add);
@@ -181,6 +208,11 @@ static int do_plane_del(struct sk_buff *skb, struct genl_info *info)
 static int do_dev_set(struct sk_buff *skb, struct genl_info *info)
 {
 	return request(info, dev_set);
+}
+
+static int do_peer_set(struct sk_buff *skb, struct genl_info *info)
+{
+	return request(info, peer_set);
 }
 
 /* ---- dumps ---- */
@@ -325,6 +357,27 @@ static int put_paths(struct dump *d, struct mroce_dev *dev)
 	return err;
 }
 
+static int put_peer(struct mroce_dev *dev, const struct mroce_weight *w, void *arg)
+{
+	struct dump *d = arg;
+	void *hdr;
+	int err;
+
+	if (before(d))
+		return 0;
+	hdr = start(d, MROCE_NL_PEER_GET, dev);
+	if (!hdr)
+		return -EMSGSIZE;
+	err = nla_put_in6_addr(d->skb, MROCE_NL_A_PEER, &w->peer) ?:
+	      nla_put_u8(d->skb, MROCE_NL_A_WEIGHT, w->weight);
+	return finish(d, hdr, err);
+}
+
+static int put_peers(struct dump *d, struct mroce_dev *dev)
+{
+	return mroce_weights_each(dev, put_peer, d);
+}
+
 static int dump_dev(struct mroce_dev *dev, void *arg)
 {
 	struct dump *d = arg;
@@ -355,6 +408,11 @@ static int dump_planes(struct sk_buff *skb, struct netlink_callback *cb)
 static int dump_paths(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return dump(skb, cb, put_paths);
+}
+
+static int dump_peers(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump(skb, cb, put_peers);
 }
 
 /* ---- events ---- */
@@ -439,6 +497,8 @@ static const struct genl_small_ops mroce_ops[] = {
 	{ .cmd = MROCE_NL_PLANE_DEL, .doit = do_plane_del, .flags = GENL_ADMIN_PERM },
 	{ .cmd = MROCE_NL_PLANE_GET, .dumpit = dump_planes },
 	{ .cmd = MROCE_NL_PATH_GET, .dumpit = dump_paths, .flags = GENL_ADMIN_PERM },
+	{ .cmd = MROCE_NL_PEER_SET, .doit = do_peer_set, .flags = GENL_ADMIN_PERM },
+	{ .cmd = MROCE_NL_PEER_GET, .dumpit = dump_peers },
 };
 
 static struct genl_family mroce_family = {

@@ -24,6 +24,9 @@
  * @MROCE_NL_PATH_GET: dump: a message a path of a sending half: DEV, HALF and the rest
  * @MROCE_NL_PLANE_EVENT: DEV, IFINDEX, SLOT, STATE
  * @MROCE_NL_PATH_EVENT: DEV, HALF, PATH, SLOT, STATE
+ * @MROCE_NL_PEER_SET: DEV, PEER, WEIGHT, at once, for connections that exist too. ENODEV; EINVAL
+ *	no address of a host; ERANGE; ENOSPC 4,096 peers have one other than 1
+ * @MROCE_NL_PEER_GET: dump: a message a peer whose weight is not 1: DEV, PEER, WEIGHT
  */
 enum mroce_nl_cmd {
 	MROCE_NL_UNSPEC,
@@ -36,6 +39,8 @@ enum mroce_nl_cmd {
 	MROCE_NL_PATH_GET,
 	MROCE_NL_PLANE_EVENT,
 	MROCE_NL_PATH_EVENT,
+	MROCE_NL_PEER_SET,
+	MROCE_NL_PEER_GET,
 };
 
 /* MROCE_NL_A_STATE of a plane */
@@ -74,7 +79,8 @@ enum mroce_nl_path_state {
  * @MROCE_NL_A_EPOCH: u8: source ports that it had before, modulo 256
  * @MROCE_NL_A_PORT: u16: its source port, host order
  * @MROCE_NL_A_LOCAL: 16 bytes: source address, IPv4 mapped into IPv6
- * @MROCE_NL_A_PEER: 16 bytes: destination address
+ * @MROCE_NL_A_PEER: 16 bytes: destination address; with a weight: the address that the peer
+ *	connects from, that of its first plane
  * @MROCE_NL_A_SRTT: u32: round-trip time, ns; 0: not known
  * @MROCE_NL_A_CWND: u32: window, bytes
  * @MROCE_NL_A_INFLIGHT: u32: of that in use
@@ -82,6 +88,8 @@ enum mroce_nl_path_state {
  * @MROCE_NL_A_PACKETS: u32: that the peer has received in this epoch
  * @MROCE_NL_A_MARKED: u32: of these, marked Congestion Experienced
  * @MROCE_NL_A_LOST: u64: packets found lost
+ * @MROCE_NL_A_WEIGHT: u8: by which a sender's part of this receiver's bandwidth is multiplied,
+ *	1 to 100; 1 unless it is set
  */
 enum mroce_nl_attr {
 	MROCE_NL_A_UNSPEC,
@@ -112,8 +120,11 @@ enum mroce_nl_attr {
 	MROCE_NL_A_PACKETS,
 	MROCE_NL_A_MARKED,
 	MROCE_NL_A_LOST,
+	MROCE_NL_A_WEIGHT,
 	__MROCE_NL_A_COUNT
 };
+
+#define MROCE_NL_WEIGHT_MAX	100
 
 #define MROCE_NL_A_MAX	(__MROCE_NL_A_COUNT - 1)
 
