@@ -183,6 +183,23 @@ static void what_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, timeouts[0], 3);
 	KUNIT_EXPECT_EQ(test, timeouts[1], 5);
 	KUNIT_EXPECT_EQ(test, timeouts[2], 9);
+	/* two are not enough, however much is unanswered */
+	single(test, 2);
+	p = &env->tx.path[0];
+	p->srtt = 10 * MSEC;
+	load(test, 0);
+	for (i = 0; i < 20 || p->unanswered < 10; i++) {
+		env->now += 1000;
+		tx_post(env, 0, MROCE_OP_WRITE, 100);
+		tx_pick_all(env);
+		ack_path(env, 1);
+		tx_complete(env, 0);
+		KUNIT_ASSERT_TRUE(test, i < 100);
+	}
+	for (i = 1; i <= 3; i++) {
+		next_timeout(test, 0, length, 8);
+		KUNIT_EXPECT_EQ(test, p->state, i < 3 ? MROCE_PATH_SUSPECT : MROCE_PATH_FAILED);
+	}
 	/* nobody delivers what was sent after the silence began */
 	single(test, 2);
 	load(test, 0);
@@ -569,6 +586,28 @@ static void black_hole(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->tx.max_payload, 8192);
 }
 
+/* What was cut before a path's size fell goes as fragments, which are sent one packet at a time. */
+static void fragments_go_alone(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i;
+
+	tx_open(test, 0);
+	env->tx.train = 2 * ENV_PSIZE;
+	tx_post(env, 0, MROCE_OP_WRITE, 6 * ENV_PSIZE);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_EQ(test, env->x.count, 2);
+	for (i = 0; i < 4; i++)
+		mroce_tx_path_size(&env->tx, i, ENV_PSIZE / 2, env->now);
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+		KUNIT_EXPECT_EQ(test, env->x.count, 1);
+		KUNIT_EXPECT_EQ(test, env->x.data.psize, ENV_PSIZE);
+		KUNIT_EXPECT_TRUE(test, env->x.fragment);
+	}
+	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
+}
+
 /* One path of a plane that does: it takes another source port, and messages stay as they are. */
 static void black_hole_of_one_path(struct kunit *test)
 {
@@ -722,6 +761,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(suspect),
 				     KUNIT_CASE(second_loss),
 				     KUNIT_CASE(no_route),
 				     KUNIT_CASE(black_hole),
+				     KUNIT_CASE(fragments_go_alone),
 				     KUNIT_CASE(black_hole_of_one_path),
 				     {} };
 

@@ -372,6 +372,52 @@ static void nacks(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rx_record(env, MROCE_R_NACK));
 }
 
+/* Of one stream's two spaces each has a refusal of its own. */
+static void nacks_of_both_spaces(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	struct mroce_rxop op;
+	u32 i, flags = 0;
+
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_WRITE, 4, 305, 1000, 0, 1), 1);
+	rx_finish(env, &op);
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_READ_RESP, 4, 500, 1000, 0, 1), 1);
+	rx_finish(env, &op);
+	KUNIT_ASSERT_TRUE(test, rx_ack(env));
+	KUNIT_ASSERT_EQ(test, env->ack.nrecords, 2);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, env->ack.record[i].kind, MROCE_R_NACK);
+		flags |= BIT(env->ack.record[i].flags);
+	}
+	KUNIT_EXPECT_EQ(test, flags, BIT(0) | BIT(MROCE_R_RESPONSE));
+}
+
+/* What streams have to tell and does not fit is in the next ACK. */
+static void many_records(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	struct mroce_rxs *many = kunit_kzalloc(test, 20 * sizeof(*many), GFP_KERNEL);
+	u32 i, k, told = 0;
+	LIST_HEAD(held);
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	for (i = 0; i < 20; i++) {
+		mroce_rxs_init(&many[i], false, 1000 + i, 0, 6, 6);
+		mroce_rxs_attach(&many[i], &env->rx, 2000 + i);
+		mroce_rxs_credit(&many[i], 5);
+	}
+	for (k = 0; k < 2; k++) {
+		rx_probe(env, 0, k + 1, MROCE_F_ACKREQ, false);
+		KUNIT_ASSERT_TRUE(test, rx_ack(env));
+		KUNIT_EXPECT_LE(test, env->ack.nrecords, MROCE_MAX_RECORDS);
+		for (i = 0; i < env->ack.nrecords; i++)
+			told |= BIT(env->ack.record[i].stream - 2000);
+	}
+	KUNIT_EXPECT_EQ(test, told, BIT(20) - 1);
+	for (i = 0; i < 20; i++)
+		mroce_rxs_detach(&many[i], env->now, &held);
+}
+
 /*
  * A duplicate brings the stream's lowest unplaced number, and the flag; a packet that the network
  * repeated is no sign of a wrong loss.
@@ -519,6 +565,8 @@ static struct kunit_case cases[] = { KUNIT_CASE(in_order_waits),
 				     KUNIT_CASE(paths_and_epochs),
 				     KUNIT_CASE(counts_include_refused),
 				     KUNIT_CASE(nacks),
+				     KUNIT_CASE(nacks_of_both_spaces),
+				     KUNIT_CASE(many_records),
 				     KUNIT_CASE(duplicates),
 				     KUNIT_CASE(share_is_told),
 				     KUNIT_CASE(tombstones),

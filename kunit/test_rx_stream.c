@@ -459,7 +459,7 @@ static void malformed(struct kunit *test)
 	u32 i;
 
 	rx_take(test, 0, rx_data(env, MROCE_OP_WRITE, 0, 0, 4000, 0, 1), 1);
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 7; i++) {
 		d = rx_data(env, MROCE_OP_WRITE, 0, 0, 4000, 1, 1);
 		switch (i) {
 		case 0:
@@ -479,6 +479,12 @@ static void malformed(struct kunit *test)
 			break;
 		case 5:
 			d.psize = 500;
+			break;
+		case 6:
+			/* as many packets, of another size */
+			d.psize = 1100;
+			d.offset = 1100;
+			d.addr += 100;
 			break;
 		}
 		KUNIT_EXPECT_EQ_MSG(test, rx_claim(test, &op, 0, d, 1), MROCE_REASON_RX_MALFORMED,
@@ -578,6 +584,25 @@ static void refused_for_a_time(struct kunit *test)
 	rx_finish(env, &op);
 	env->now += MROCE_MSEC;
 	rx_take(test, 0, rx_data(env, MROCE_OP_WRITE, 1, 1, 100, 0, 1), 1);
+}
+
+/* Without credit, as of an SRQ, only the message that found no buffer may try again. */
+static void refused_without_credit(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	struct mroce_rxop op;
+	u32 i;
+
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_SEND, 0, 0, 100, 0, 1), 1);
+	mroce_rxs_unclaim(&env->req, &op, 1, MROCE_N_RNR, 5);
+	rx_finish(env, &op);
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_SEND, 1, 1, 100, 0, 1), 1);
+	KUNIT_EXPECT_EQ(test, op.refused, MROCE_N_RNR);
+	rx_finish(env, &op);
+	for (i = 0; i < 2; i++) {
+		rx_take(test, 0, rx_data(env, MROCE_OP_SEND, i, i, 100, 0, 1), 1);
+		KUNIT_EXPECT_EQ(test, env->req.base, env->psn + i + 1);
+	}
 }
 
 static void refused_for_ever(struct kunit *test)
@@ -793,6 +818,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(placed_moves_the_base),
 				     KUNIT_CASE(reads_are_limited),
 				     KUNIT_CASE(credit),
 				     KUNIT_CASE(refused_for_a_time),
+				     KUNIT_CASE(refused_without_credit),
 				     KUNIT_CASE(refused_for_ever),
 				     KUNIT_CASE(refused_for_the_hold_limit),
 				     KUNIT_CASE(refused_at_the_cursor),

@@ -335,6 +335,31 @@ static void open_not_ready(struct kunit *test)
 	KUNIT_EXPECT_LE(test, env->now - start, 2000 * MROCE_MSEC);
 }
 
+/* Only the answer to the latest attempt says that the peer is not ready. */
+static void late_not_ready(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_open open = {
+		.own_qpn = 1, .peer_qpn = 2, .psn = ENV_PSN, .stream = ENV_OWN(0)
+	};
+	struct mroce_open reply = {
+		.to = ENV_OWN(0), .status = MROCE_OPEN_NOT_READY, .attempt = 1
+	};
+
+	tx_open_half(test);
+	mroce_txs_open(&env->req[0], &open, env->now);
+	KUNIT_ASSERT_TRUE(test, tx_pick(env));
+	do
+		KUNIT_ASSERT_TRUE(test, tx_timer(env, 10 * MROCE_MSEC));
+	while (!tx_pick(env) || env->x.kind != MROCE_XMIT_OPEN);
+	KUNIT_ASSERT_EQ(test, env->x.open.attempt, 2);
+	mroce_txs_open_reply(&env->req[0], &reply, env->now);
+	KUNIT_EXPECT_EQ(test, env->req[0].not_ready_at, 0);
+	reply.attempt = 2;
+	mroce_txs_open_reply(&env->req[0], &reply, env->now);
+	KUNIT_EXPECT_EQ(test, env->req[0].not_ready_at, env->now);
+}
+
 static void open_refused(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -489,6 +514,21 @@ static void streams_take_turns(struct kunit *test)
 	struct tx_env *env = test->priv;
 	u64 bytes[4] = {}, total = 0;
 	u32 i, number[4] = {};
+
+	/* a turn is of some 60 KB */
+	for (i = 0; i < 2; i++)
+		tx_open(test, i);
+	for (i = 0; i < 4; i++)
+		mroce_cc_window(&env->tx, &env->tx.path[i], 1 << 20);
+	for (i = 0; i < 2; i++)
+		tx_post(env, i, MROCE_OP_WRITE, 150000);
+	for (i = 0; i < 13; i++) {
+		KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+		bytes[env->x.txs - env->req] += env->x.bytes;
+	}
+	KUNIT_EXPECT_GE(test, bytes[0], 50000);
+	KUNIT_EXPECT_GE(test, bytes[1], 50000);
+	memset(bytes, 0, sizeof(bytes));
 
 	tx_env_restart(test, 4, 10 * ENV_PSIZE);
 	for (i = 0; i < 4; i++)
@@ -654,6 +694,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(receiving_half_was_forgotten),
 				     KUNIT_CASE(open_is_repeated),
 				     KUNIT_CASE(open_not_ready),
+				     KUNIT_CASE(late_not_ready),
 				     KUNIT_CASE(open_refused),
 				     KUNIT_CASE(killed),
 				     KUNIT_CASE(awaited_after_failure),

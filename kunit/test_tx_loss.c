@@ -245,6 +245,11 @@ static void beyond_the_bitmap(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
 	KUNIT_EXPECT_EQ(test, env->x.data.spn, ENV_PSN);
 	KUNIT_EXPECT_EQ(test, env->x.count, 49);
+	/* they were no gaps: that they had arrived after all is no news of overtaking */
+	tx_ack_new(env, 0, env->tx.path[0].next - 1);
+	env->ack.flags |= MROCE_A_DUPLICATE;
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, env->tx.path[0].threshold, 0);
 }
 
 /* Everything in an ACK is cumulative: all but the last may be lost. */
@@ -454,7 +459,7 @@ static void timeouts_double(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, n, 8);
 	KUNIT_EXPECT_GE(test, most, 200 * MROCE_MSEC);
-	KUNIT_EXPECT_LE(test, most, MROCE_PROBE_CAP);
+	KUNIT_EXPECT_LE(test, most, 500 * MROCE_MSEC);
 	KUNIT_EXPECT_NE(test, env->tx.path[0].state, MROCE_PATH_FAILED);
 	KUNIT_EXPECT_NE(test, env->tx.path[1].state, MROCE_PATH_FAILED);
 }
