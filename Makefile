@@ -58,7 +58,7 @@ help:
 	@echo '  make test           everything below; ends with "N passed, N failed"'
 	@echo '  make kunit          the engine, in User-Mode Linux'
 	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
-	@echo '  make check          W=1, sparse, checkpatch and shellcheck, all of which must be silent'
+	@echo '  make check          W=1, sparse, checkpatch, shellcheck, and the list of rules: all silent'
 	@echo '  make setup          install and build what the above need'
 	@echo 'Variables'
 	@echo '  W=1 C=2             as in the kernel;  WERROR=1  warnings are errors'
@@ -123,8 +123,8 @@ CHECKPATCH_IGNORE := ALLOC_WITH_SIZEOF,MACRO_ARG_UNUSED,PREFER_DEFINED_ATTRIBUTE
 CHECKPATCH_IGNORE_MACROS := COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING,OPEN_ENDED_LINE,$\
 	PARENTHESIS_ALIGNMENT,NEW_TYPEDEFS,CONST_STRUCT
 MACROS := $(addprefix drivers/mroce/,compat.h observe/counters.h observe/trace.h transport/reason.h)
-.PHONY: check sparse checkpatch shellcheck
-check: checkpatch shellcheck
+.PHONY: check sparse checkpatch shellcheck rules
+check: checkpatch shellcheck rules
 	@$(MAKE) sparse KUNIT=
 	@$(MAKE) sparse KUNIT= KDIR=$$(scripts/setup -p headers-6.12)
 	@$(MAKE) sparse KUNIT=1 KDIR=$$(scripts/setup -p uml)
@@ -151,6 +151,9 @@ checkpatch:
 shellcheck:
 	@shellcheck -x $$(git ls-files scripts .ci userspace-provider | xargs grep -lE '^#!.*bash|^# shellcheck shell=')
 	@echo "shellcheck: silent"
+
+rules:
+	@scripts/check-rules
 
 # ---- guests
 
