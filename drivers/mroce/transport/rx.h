@@ -130,15 +130,18 @@ struct mroce_rxpath {
 	u32 high, reported;		/* highest number; highest in an ACK */
 	u64 bits[MROCE_BITMAP_WORDS];	/* anchored at @high */
 	u32 stamp;
+	u32 late;			/* a number more than 255 below @high that arrived */
 	u64 stamp_at;
 	u32 packets, ce;
 	u64 bytes;
 	u32 unacked, train;		/* packets since the last ACK; of the largest train */
 	u64 ack_at;			/* delayed ACK; MROCE_NEVER */
-	u32 late;			/* a number more than 255 below @high that arrived */
 	u8 epoch, plane;
 	bool any, was_ce, duplicate, is_late, unknown;
 };
+
+/* 16 of them are one allocation, which is rounded up to a power of two */
+static_assert(sizeof(struct mroce_rxpath) <= 128);
 
 struct mroce_news {
 	struct mroce_record_news r;

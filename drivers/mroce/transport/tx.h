@@ -227,12 +227,10 @@ struct mroce_txpath {
 	u16 size;
 	u32 next, high;
 	u32 inflight, cwnd, ssthresh;
-	u32 srtt, rttvar, base;
-	u64 base_at;
-	u32 threshold, gaps;
-	u64 threshold_at;
+	u32 srtt, rttvar, base, threshold;
+	u64 base_at, threshold_at;
 	struct mroce_sent *sent;
-	u32 head, tail, mask;
+	u32 head, tail, mask, gaps;
 	u64 probe_at, last_sent, last_ack;
 	u64 newest;		/* send time of the newest acknowledged packet */
 	u32 probe_wait;
@@ -240,6 +238,9 @@ struct mroce_txpath {
 	u64 quiet_since;
 	u8 rounds, epoch_heard;
 	u8 big_lost, strikes;
+	u16 trips;
+	u8 ecn;
+	bool marks_seen;
 	u64 lost;
 	u64 big_at, size_at;
 	u32 packets, ce;
@@ -248,10 +249,10 @@ struct mroce_txpath {
 	u32 round_packets, round_ce, burden;
 	u64 round_bytes, round_at, marks_age;
 	struct mroce_txloss loss;
-	u16 trips;
-	u8 ecn;
-	bool marks_seen;
 };
+
+/* 16 of them are one allocation, which is rounded up to a power of two */
+static_assert(sizeof(struct mroce_txpath) <= 256);
 
 /**
  * struct mroce_tx_plane - what the paths of one plane share
