@@ -506,6 +506,37 @@ static void report(double s)
 	quantile("max", 1);
 }
 
+/*
+ * To destroy a queue pair waits for what it has in flight. Thousands of them, one after another at
+ * exit, would take minutes.
+ */
+static void *destroy_of(void *arg)
+{
+	struct dev *dev = arg;
+	struct flow *f;
+
+	for (f = flows; f < flows + n_flows; f++) {
+		if (f->from == dev)
+			ibv_destroy_qp(f->qp);
+		if (f->to == dev)
+			ibv_destroy_qp(f->peer);
+	}
+	return NULL;
+}
+
+static void destroy_all(void)
+{
+	static pthread_t thread[sizeof(devs) / sizeof(*devs)];
+	unsigned int i;
+
+	for (i = 0; i < n_devs; i++) {
+		if (pthread_create(&thread[i], NULL, destroy_of, &devs[i]))
+			die("no thread");
+	}
+	for (i = 0; i < n_devs; i++)
+		pthread_join(thread[i], NULL);
+}
+
 static unsigned int number(const char *text, unsigned int most)
 {
 	unsigned long n = strtoul(text, NULL, 0);
@@ -608,6 +639,7 @@ int main(int argc, char **argv)
 	finished = true;
 	if (watched)
 		pthread_join(watcher, NULL);
-	/* queue pairs are in use to the end: closing the devices ends them */
+	fflush(stdout);
+	destroy_all();
 	return 0;
 }
