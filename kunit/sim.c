@@ -34,7 +34,7 @@ void sim_fail(struct sim *s, const char *fmt, ...)
 	va_list args;
 	int n;
 
-	if (s->failed)
+	if (s->failed || s->hostile)
 		return;
 	s->failed = true;
 	n = snprintf(s->why, sizeof(s->why), "at %llu ns: ", (unsigned long long)s->now);
@@ -297,6 +297,7 @@ bool sim_end(struct sim *s, char *why, size_t size)
 	s->quiet = true;
 	while (s->events)
 		step(s);
+	s->hostile = false;
 	SIM_CHECK(s, !s->ops, "%u operations never ended", s->ops);
 	for (i = 0; i < s->nqps; i++)
 		sim_qp_detach(s->qp[i]);

@@ -271,6 +271,7 @@ struct sim {
 	bool (*filter)(struct sim *s, struct sim_packet *p, const struct mroce_base *b);
 	void *filter_arg;
 	bool quiet; /* the run is over: nothing is delivered or posted any more */
+	bool hostile; /* packets are forged: data are not checked, only what is left at the end */
 	bool failed;
 	char why[200];
 	struct {

@@ -172,7 +172,7 @@ void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet 
 {
 	bool response = d->flags & MROCE_F_RESPONSE;
 
-	if (qp->s->failed)
+	if (qp->s->failed || qp->s->hostile)
 		return;
 	if (qp->detached) {
 		sim_fail(qp->s, "queue pair %u: bytes land after it has gone", qp->index);
@@ -302,7 +302,7 @@ void sim_check_ack(struct sim_rxh *r, const struct mroce_ack *a)
 	u32 w, number;
 	u64 bits;
 
-	if (a->flags & MROCE_A_UNKNOWN_PATH)
+	if (a->flags & MROCE_A_UNKNOWN_PATH || s->hostile)
 		return;
 	SIM_CHECK(s, a->base.path < s->cfg.npaths && a->base.id == r->rx.peer_id,
 		  "an ACK of no path");
@@ -395,7 +395,7 @@ void sim_check_message(struct sim_qp *qp, const struct mroce_desc *d)
 		  "queue pair %u: message %u is at the cursor before it has landed", qp->index,
 		  d->msn);
 	t->next_msn = d->msn + 1;
-	if (s->failed)
+	if (s->failed || s->hostile)
 		return;
 	if (mroce_opinfo[d->opcode].response)
 		check_response(qp, d);

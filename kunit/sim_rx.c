@@ -156,15 +156,21 @@ static void arrive(struct sim_op *o)
 		}
 		break;
 	case MROCE_T_OPEN:
-		if (mroce_parse_open(o->pkt->hdr, o->pkt->len, &open))
+		if (mroce_parse_open(o->pkt->hdr, o->pkt->len, &open)) {
 			sim_fail(s, "an OPEN does not parse");
+			op_end(o);
+			return;
+		}
 		o->data.base = b;
 		o->data.stamp = open.stamp;
 		o->data.flags = open.flags;
 		break;
 	default:
-		if (mroce_parse_control(o->pkt->hdr, o->pkt->len, &c))
+		if (mroce_parse_control(o->pkt->hdr, o->pkt->len, &c)) {
 			sim_fail(s, "a CONTROL does not parse");
+			op_end(o);
+			return;
+		}
 		o->data.base = b;
 		o->data.stamp = c.stamp;
 		o->data.flags = c.flags;

@@ -301,7 +301,8 @@ static bool have_bitmaps(struct mroce_txs *txs)
 {
 	if (txs->acked)
 		return true;
-	txs->acked = kcalloc(2 * BITS_TO_LONGS(txs->window), sizeof(long), GFP_ATOMIC);
+	txs->acked = kcalloc(2 * BITS_TO_LONGS(txs->window), sizeof(long),
+			     GFP_ATOMIC | __GFP_NOWARN);
 	if (!txs->acked)
 		return false;
 	txs->lost = txs->acked + BITS_TO_LONGS(txs->window);
@@ -314,11 +315,19 @@ bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn)
 	return txs->paused && !mroce_seq_before(spn, txs->pause_spn);
 }
 
+/* Refused until a floor of the receiver moves, which takes nothing but the packets before. */
+static bool by_floor(u8 reason)
+{
+	return reason == MROCE_N_HOLD || reason == MROCE_N_WINDOW || reason == MROCE_N_READS;
+}
+
 static void resume(struct mroce_txs *txs, u64 now)
 {
 	txs->paused = false;
 	txs->resumed_at = now;
-	txs->progress_at = now;		/* no deadline runs in a pause (rule 24) */
+	/* no deadline runs while the peer's program or memory is waited for (rule 24) */
+	if (!by_floor(txs->pause_reason))
+		txs->progress_at = now;
 	mroce_txs_kick(txs);
 }
 
@@ -649,8 +658,7 @@ void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now)
 		txs->una++;
 		txs->nacked--;
 	}
-	if (txs->paused && txs->pause_reason != MROCE_N_RNR &&
-	    txs->pause_reason < MROCE_N_NOT_READY)
+	if (txs->paused && by_floor(txs->pause_reason))
 		resume(txs, now);
 	mroce_txs_settle(txs);
 }
@@ -756,7 +764,9 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 	m = msg_of(txs, r->spn);
 	if (!m)
 		return;
-	txs->progress_at = now;
+	/* a floor that does not move is not news, however often it is told */
+	if (!by_floor(r->reason))
+		txs->progress_at = now;
 	switch (r->reason) {
 	case MROCE_N_RNR:
 		/*
@@ -827,6 +837,9 @@ static bool unanswered(const struct mroce_txs *txs, u64 now)
 	/* nothing is transmitted where every plane is down, and nothing is answered either */
 	if (txs->out || txs->reads_out || txs->tx->severed)
 		return true;
+	/* the packets before the refused ones are all acknowledged, and the floor should move */
+	if (txs->refused && by_floor(txs->pause_reason))
+		return true;
 	return txs->una != txs->nxt && txs->tx->last_ack + MROCE_DEADLINE_FLOOR / 2 <= now;
 }
 
@@ -879,8 +892,10 @@ u64 mroce_txs_timer(struct mroce_txs *txs, u64 slowest, u64 now)
 		else
 			next = min(next, txs->resume_at);
 	}
-	if (!txs->timeout || txs->paused) {
-		txs->progress_at = txs->paused ? now : txs->progress_at;
+	if (!txs->timeout)
+		return next;
+	if (txs->paused && !by_floor(txs->pause_reason)) {
+		txs->progress_at = now;
 		return next;
 	}
 	if (txs->floor && txs->floor_seen != READ_ONCE(*txs->floor)) {
