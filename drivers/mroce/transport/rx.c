@@ -23,7 +23,7 @@ int mroce_rx_init(struct mroce_rx *rx, u64 own_id, const struct mroce_hello *hel
 	rx->timer = MROCE_NEVER;
 	INIT_LIST_HEAD(&rx->due);
 	INIT_LIST_HEAD(&rx->news);
-	rx->path = kcalloc(rx->npaths, sizeof(*rx->path), GFP_ATOMIC);
+	rx->path = kcalloc(rx->npaths, sizeof(*rx->path), GFP_ATOMIC | __GFP_NOWARN);
 	if (!rx->path)
 		return -ENOMEM;
 	for (i = 0; i < rx->npaths; i++) {

@@ -118,7 +118,7 @@ static bool have_bitmaps(struct mroce_rxs *rxs)
 
 	if (rxs->claimed)
 		return true;
-	rxs->claimed = kcalloc(3 * longs, sizeof(long), GFP_ATOMIC);
+	rxs->claimed = kcalloc(3 * longs, sizeof(long), GFP_ATOMIC | __GFP_NOWARN);
 	if (!rxs->claimed)
 		return false;
 	rxs->placed = rxs->claimed + longs;
@@ -141,7 +141,7 @@ static struct mroce_desc *desc_for(struct mroce_rxs *rxs, u32 msn)
 		return desc_at(rxs, msn);
 	while (bigger <= msn - rxs->msn)
 		bigger *= 2;
-	desc = kcalloc(bigger, sizeof(*desc), GFP_ATOMIC);
+	desc = kcalloc(bigger, sizeof(*desc), GFP_ATOMIC | __GFP_NOWARN);
 	if (!desc)
 		return NULL;
 	for (i = 0; i < size; i++)

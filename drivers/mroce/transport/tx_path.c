@@ -44,7 +44,7 @@ bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p)
 		return true;
 	if (bigger > RECORDS_MAX)
 		return false;
-	sent = kmalloc_array(bigger, sizeof(*sent), GFP_ATOMIC);
+	sent = kmalloc_array(bigger, sizeof(*sent), GFP_ATOMIC | __GFP_NOWARN);
 	if (!sent) {
 		tx->starved = true;
 		return false;
