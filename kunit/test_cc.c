@@ -17,7 +17,7 @@ struct counts {
 };
 
 static struct counts counts[MAX_PATHS];
-static u32 share, allowance;
+static u32 share, allowance, burst;
 
 static void begin(struct kunit *test, u8 npaths, u32 train)
 {
@@ -26,6 +26,7 @@ static void begin(struct kunit *test, u8 npaths, u32 train)
 	memset(counts, 0, sizeof(counts));
 	share = 0;
 	allowance = 0;
+	burst = 0;
 	tx_env_restart(test, npaths, train * ENV_PSIZE);
 	for (i = 0; i < ENV_STREAMS; i++)
 		tx_open(test, i);
@@ -51,7 +52,7 @@ static void feed(struct tx_env *env)
 
 /*
  * Acknowledges all that is in flight, at the time that it is: of each path every @lose-th packet is
- * missing (0: none), and every @mark-th of the others marked.
+ * missing (0: none), and every @mark-th of the others marked; and @burst that follow each other.
  */
 static void answer(struct tx_env *env, u64 rtt, u32 lose, u32 mark)
 {
@@ -66,7 +67,8 @@ static void answer(struct tx_env *env, u64 rtt, u32 lose, u32 mark)
 			continue;
 		tx_ack_new(env, i, to);
 		for (n = from; n != to + 1; n++) {
-			if (lose && n % lose == 0 && n != to) {
+			if ((lose && n % lose == 0 && n != to) ||
+			    (n - from >= 2 && n - from < 2 + burst)) {
 				tx_ack_miss(env, n);
 				continue;
 			}
@@ -397,6 +399,14 @@ static void heavy_loss(struct kunit *test)
 	turn(env, RTT, 4, 0);
 	KUNIT_EXPECT_LE(test, window(env), before * 80 / 100);
 	KUNIT_EXPECT_GE(test, window(env), before * 50 / 100);
+	/* what a train loses in one piece is one event */
+	begin(test, 1, 8);
+	set_windows(env, 24 * COST, false);
+	turn(env, RTT, 0, 0);
+	before = window(env);
+	burst = 5;
+	turn(env, RTT, 0, 0);
+	KUNIT_EXPECT_GE(test, window(env), before);
 }
 
 /* Windows too small for a judgement of one round trip are judged over several. */
@@ -417,6 +427,17 @@ static void all_marked(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
 	u32 i, before;
+
+	/* where there is a queue the marks may mean it */
+	begin(test, 1, 4);
+	turn(env, RTT, 0, 0);
+	mroce_cc_epoch(&env->tx.path[0]);
+	counts[0].packets = 0;
+	for (i = 0; i < 60; i++) {
+		turn(env, 5 * RTT, 0, 1);
+		env->now += 100 * MROCE_MSEC;
+	}
+	KUNIT_EXPECT_EQ(test, env->tx.path[0].ecn, MROCE_ECN_TESTING);
 
 	begin(test, 1, 4);
 	mroce_cc_epoch(&env->tx.path[0]);
