@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The shares of a device's planes (transport/share.h): the lock around each, who is a member, of
- * which weight, and who is told unasked. Softirq or bottom halves off. A share's lock is taken inside a receiving
- * half's, and only when something changes: for what an ACK repeats it is read as it is.
+ * which weight, and who is told unasked. Softirq or bottom halves off, but for setting weights. A
+ * share's lock is taken inside a receiving half's, and only when something changes: for what an ACK
+ * repeats it is read as it is.
  */
 #include <net/ipv6.h>
 
@@ -92,32 +93,40 @@ static void remove_weight(struct mroce_conns *conns, struct mroce_weight *w)
 	kfree(w);
 }
 
+static int add_weight(struct mroce_conns *conns, const struct in6_addr *peer, u8 weight)
+{
+	struct mroce_weight *w;
+
+	if (conns->nweights == MAX_WEIGHTS)
+		return -ENOSPC;
+	w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+	if (!w)
+		return -ENOMEM;
+	w->peer = *peer;
+	w->weight = weight;
+	spin_lock_bh(&conns->weights_lock);
+	hash_add(conns->weights, &w->node, ipv6_addr_hash(peer));
+	conns->nweights++;
+	spin_unlock_bh(&conns->weights_lock);
+	return 0;
+}
+
 int mroce_weight_set(struct mroce_dev *dev, const struct in6_addr *peer, u8 weight)
 {
 	struct mroce_conns *conns = dev->conns;
 	struct mroce_weight *w = find_weight(conns, peer);
+	int err = 0;
 
-	if (weight == 1) {
-		if (w)
-			remove_weight(conns, w);
-	} else if (w) {
+	if (w && weight == 1)
+		remove_weight(conns, w);
+	else if (w)
 		WRITE_ONCE(w->weight, weight);
-	} else if (conns->nweights == MAX_WEIGHTS) {
-		return -ENOSPC;
-	} else {
-		w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
-		if (!w)
-			return -ENOMEM;
-		w->peer = *peer;
-		w->weight = weight;
-		spin_lock_bh(&conns->weights_lock);
-		hash_add(conns->weights, &w->node, ipv6_addr_hash(peer));
-		conns->nweights++;
-		spin_unlock_bh(&conns->weights_lock);
-	}
+	else if (weight != 1)
+		err = add_weight(conns, peer, weight);
 	/* after the table: a half is found here, or has looked there */
-	mroce_rxhalves_weigh(dev, peer, weight);
-	return 0;
+	if (!err)
+		mroce_rxhalves_weigh(dev, peer, weight);
+	return err;
 }
 
 int mroce_weights_each(struct mroce_dev *dev,
