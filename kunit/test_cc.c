@@ -215,17 +215,40 @@ static void long_round_trips_grow_faster(struct kunit *test)
 	u32 before;
 
 	begin(test, 4, 10);
-	set_windows(env, 50 * COST, false);
-	for (before = 0; before < 4; before++) {
-		env->tx.path[before].base = 10 * MROCE_MSEC;
+	set_windows(env, 160 * COST, false);
+	env->tx.plane[0].base = 10 * MROCE_MSEC;
+	for (before = 0; before < 4; before++)
 		env->tx.path[before].srtt = 10 * MROCE_MSEC;
-	}
 	turn(env, 10 * MROCE_MSEC, 0, 0);
 	turn(env, 10 * MROCE_MSEC, 0, 0);
 	before = window(env);
 	turn(env, 10 * MROCE_MSEC, 0, 0);
 	KUNIT_EXPECT_GE(test, window(env) - before, 35 * COST);
 	KUNIT_EXPECT_LE(test, window(env) - before, 42 * COST);
+}
+
+/* Not where that is much of the window: no sign of congestion would keep up with it. */
+static void slow_links_do_not_outgrow_their_queue(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 before, i;
+
+	begin(test, 1, 10);
+	set_windows(env, 8 * COST, false);
+	env->tx.plane[0].base = 10 * MROCE_MSEC;
+	env->tx.path[0].srtt = 10 * MROCE_MSEC;
+	turn(env, 10 * MROCE_MSEC, 0, 0);
+	before = window(env);
+	turn(env, 10 * MROCE_MSEC, 0, 0);
+	KUNIT_EXPECT_GE(test, window(env) - before, COST * 9 / 10);
+	KUNIT_EXPECT_LE(test, window(env) - before, 2 * COST);
+	/* and not at all where delay says that there is one */
+	for (i = 0; i < 16; i++)
+		turn(env, 25 * MROCE_MSEC, 0, 0);
+	before = window(env);
+	for (i = 0; i < 4; i++)
+		turn(env, 25 * MROCE_MSEC, 0, 0);
+	KUNIT_EXPECT_LT(test, window(env), before);
 }
 
 /* What the program does not fill does not grow, and falls to what is used. */
@@ -296,7 +319,7 @@ static void long_round_trips_are_cut_less(struct kunit *test)
 
 	begin(test, 1, 10);
 	set_windows(env, 100 * COST, false);
-	env->tx.path[0].base = 5 * MROCE_MSEC;
+	env->tx.plane[0].base = 5 * MROCE_MSEC;
 	env->tx.path[0].srtt = 5 * MROCE_MSEC;
 	turn(env, 5 * MROCE_MSEC, 0, 50);
 	before = window(env);
@@ -362,8 +385,27 @@ static void marks_or_delay_govern(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mroce_cc_by_marks(&env->tx.path[0]));
 }
 
-/* Where packets overtake each other round trips differ without a queue. */
+/*
+ * A busy host, or packets that overtake each other, make some round trips long without a queue:
+ * what all of the last ones have in common is a queue.
+ */
 static void unsteady_round_trips(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i;
+
+	begin(test, 1, 10);
+	set_windows(env, 100 * COST, false);
+	for (i = 0; i < 80; i++)
+		turn(env, i % 4 ? 3 * MROCE_MSEC : RTT, 0, 0);
+	KUNIT_EXPECT_GE(test, window(env), 100 * COST);
+	for (i = 0; i < 40; i++)
+		turn(env, 3 * MROCE_MSEC, 0, 0);
+	KUNIT_EXPECT_LT(test, window(env), 80 * COST);
+}
+
+/* Where packets overtake each other the least round trip is that of few. */
+static void overtaking_is_allowed_for(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
 	struct mroce_txpath *p;
@@ -373,13 +415,85 @@ static void unsteady_round_trips(struct kunit *test)
 		begin(test, 1, 10);
 		set_windows(env, 100 * COST, false);
 		p = &env->tx.path[0];
-		for (i = 0; i < 40; i++) {
+		for (i = 0; i < 160; i++) {
 			p->threshold = k;
 			p->threshold_at = env->now;
-			turn(env, i % 2 ? 3 * MROCE_MSEC : RTT, 0, 0);
+			turn(env, i % 16 ? (1 + i % 2) * 2 * MROCE_MSEC : RTT, 0, 0);
 		}
 		KUNIT_EXPECT_EQ(test, window(env) >= 100 * COST, k);
 	}
+}
+
+/* A path that is new finds the queue that others have made: their base is its own too. */
+static void base_is_the_planes(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 before, i;
+
+	begin(test, 2, 10);
+	turn(env, RTT, 0, 0);
+	KUNIT_EXPECT_LE(test, env->tx.plane[0].base, RTT);
+	mroce_path_epoch(&env->tx, &env->tx.path[1], env->now);
+	counts[1] = (struct counts){ 0 };
+	set_windows(env, 50 * COST, false);
+	turn(env, 5 * MROCE_MSEC, 0, 0);
+	KUNIT_EXPECT_LE(test, env->tx.plane[0].base, RTT);
+	before = env->tx.path[1].cwnd;
+	for (i = 0; i < 24; i++)
+		turn(env, 5 * MROCE_MSEC, 0, 0);
+	KUNIT_EXPECT_LE(test, env->tx.path[1].cwnd, before * 3 / 4);
+}
+
+/* A base that is old is seen again without a queue. Windows are afterwards what they were. */
+static void base_is_seen_again(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_tx_plane *pl = &env->tx.plane[0];
+	u32 i, before;
+
+	begin(test, 2, 10);
+	turn(env, 5 * MROCE_MSEC, 0, 0);
+	pl->base = 4 * MROCE_MSEC;
+	set_windows(env, 50 * COST, false);
+	env->now = (div64_u64(env->now, 10 * SEC) + 1) * 10 * SEC;
+	/* a round trip that is no proof of anything, with all windows in flight */
+	turn(env, 7 * MROCE_MSEC, 0, 0);
+	KUNIT_EXPECT_EQ(test, pl->base, 4 * MROCE_MSEC);
+	before = window(env);
+	/* what is in flight is waited for; then a packet at a time */
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, turn(env, 5 * MROCE_MSEC - i * RTT, 0, 0), 1);
+		KUNIT_EXPECT_TRUE(test, env->x.data.flags & MROCE_F_ACKREQ);
+	}
+	KUNIT_EXPECT_GE(test, pl->base, 5 * MROCE_MSEC - 2 * RTT - 100);
+	KUNIT_EXPECT_LE(test, pl->base, 5 * MROCE_MSEC - 2 * RTT);
+	KUNIT_EXPECT_GE(test, window(env), before);
+	feed(env);
+	KUNIT_EXPECT_GT(test, tx_pick_all(env), 50);
+}
+
+/* While it is, what is lost holds it up no longer than a few probe timeouts. */
+static void seeing_again_ends(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	begin(test, 1, 10);
+	turn(env, RTT, 0, 0);
+	set_windows(env, 50 * COST, false);
+	env->now = (div64_u64(env->now, 10 * SEC) + 1) * 10 * SEC;
+	feed(env);
+	tx_pick_all(env);
+	env->now += MROCE_MSEC;
+	tx_ack_new(env, 0, counts[0].acked + 1);
+	env->ack.packets = counts[0].packets + 1;
+	env->ack.echo = (u32)((env->now - MROCE_MSEC) >> MROCE_STAMP_SHIFT);
+	tx_ack(env);
+	feed(env);
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 0);
+	KUNIT_EXPECT_LE(test, env->tx.timer, env->now + 20 * MROCE_MSEC);
+	env->now += 20 * MROCE_MSEC;
+	KUNIT_EXPECT_GT(test, tx_pick_all(env), 0);
+	KUNIT_EXPECT_EQ(test, env->tx.plane[0].drain_until, 0);
 }
 
 /* Losses below 1/8 leave the window, more leave what was delivered. */
@@ -701,6 +815,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(planes_share_paths),
 				     KUNIT_CASE(start_up_doubles),
 				     KUNIT_CASE(growth_is_the_connections),
 				     KUNIT_CASE(long_round_trips_grow_faster),
+				     KUNIT_CASE(slow_links_do_not_outgrow_their_queue),
 				     KUNIT_CASE(only_full_windows_grow),
 				     KUNIT_CASE(twice_what_was_delivered),
 				     KUNIT_CASE(marks_take_half_a_packet),
@@ -708,6 +823,10 @@ static struct kunit_case cases[] = { KUNIT_CASE(planes_share_paths),
 				     KUNIT_CASE(marks_count_on_lent_windows),
 				     KUNIT_CASE(marks_or_delay_govern),
 				     KUNIT_CASE(unsteady_round_trips),
+				     KUNIT_CASE(overtaking_is_allowed_for),
+				     KUNIT_CASE(base_is_the_planes),
+				     KUNIT_CASE(base_is_seen_again),
+				     KUNIT_CASE(seeing_again_ends),
 				     KUNIT_CASE(heavy_loss),
 				     KUNIT_CASE(heavy_loss_of_small_windows),
 				     KUNIT_CASE(all_marked),

@@ -380,7 +380,7 @@ static void round_trip(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, env->tx.path[0].srtt, 499 * MROCE_USEC);
 	KUNIT_EXPECT_LE(test, env->tx.path[0].srtt, 501 * MROCE_USEC);
-	KUNIT_EXPECT_LE(test, env->tx.path[0].base, 501 * MROCE_USEC);
+	KUNIT_EXPECT_LE(test, env->tx.plane[0].base, 501 * MROCE_USEC);
 	KUNIT_EXPECT_LE(test, env->tx.path[0].rttvar, 10 * MROCE_USEC);
 }
 

@@ -6,14 +6,15 @@
 #include "scenarios.h"
 
 #define RATE  GBIT(1)
+#define SLOW  MBIT(200)
 #define PSIZE 4096
 #define WIRE  (PSIZE + sizeof(struct mroce_wire_data) + SIM_WIRE_OVERHEAD)
 
-/* @n pairs over one link of 1 Gb/s between routers; hosts' links are four times as fast */
-static struct trial_cfg dumbbell(u32 n, u64 rtt)
+/* @n pairs over one link of @rate between routers; hosts' links are four times as fast, or more */
+static struct trial_cfg dumbbell_of(u64 rate, u32 n, u64 rtt)
 {
 	struct sim_wire host = { .rate = 4 * RATE, .delay = rtt / 8 };
-	struct sim_wire neck = { .rate = RATE, .delay = rtt / 4 };
+	struct sim_wire neck = { .rate = rate, .delay = rtt / 4 };
 
 	return (struct trial_cfg){
 		.topo = {
@@ -34,6 +35,11 @@ static struct trial_cfg dumbbell(u32 n, u64 rtt)
 		.neck_i = 1, /* from the senders' leaf */
 		.watch = true,
 	};
+}
+
+static struct trial_cfg dumbbell(u32 n, u64 rtt)
+{
+	return dumbbell_of(RATE, n, rtt);
 }
 
 static void run_neck(const struct trial_cfg *c, const char *run, struct trial_result *r)
@@ -105,6 +111,25 @@ static void deep(const struct scenario *sc)
 		      (sc->arg2 + r.mean_queue * 1e9 / RATE) / 1000000.0, most / 1000000.0, "ms");
 }
 
+/* @arg: senders over a slow link; the queue drops what is beyond a megabyte */
+static void deep_slow(const struct scenario *sc)
+{
+	struct trial_cfg c = dumbbell_of(SLOW, sc->arg, sc->arg2);
+	u64 most = sc->arg2 + max(sc->arg2, MSEC) * 3 / 2;
+	struct trial_result r;
+
+	c.topo.trunk.limit = 1 << 20;
+	/* the base expires several times */
+	c.warm = 25 * SEC;
+	c.time = 25 * SEC;
+	run_neck(&c, "no marks", &r);
+	scenario_least("use of the link", r.use / 10000.0, 90, "%");
+	scenario_most("round trip with the mean queue",
+		      (sc->arg2 + r.mean_queue * 1e9 / SLOW) / 1000000.0, most / 1000000.0, "ms");
+	scenario_most("drops", r.drops, 0, "packets");
+	scenario_least("Jain's index", r.jain / 1000000.0, 0.95, "");
+}
+
 static void shallow(const struct scenario *sc)
 {
 	struct trial_cfg c = dumbbell(1, sc->arg2);
@@ -153,6 +178,10 @@ const struct scenario queue_scenarios[] = {
 	{ "ecn-16senders", "marks, 16 pairs over one link, 0.1 ms", ecn_shared, 16, 100 * USEC },
 	{ "deep-0.1ms", "64 MiB of queue, no marks, 0.1 ms", deep, 0, 100 * USEC },
 	{ "deep-10ms", "64 MiB of queue, no marks, 10 ms", deep, 0, 10 * MSEC },
+	{ "deep-slow-0.1ms", "1 MiB of queue at 200 Mb/s, no marks, 0.1 ms", deep_slow, 1,
+	  100 * USEC },
+	{ "deep-slow-10ms", "the same, 10 ms", deep_slow, 1, 10 * MSEC },
+	{ "deep-slow-4senders", "the same, 4 pairs, 10 ms", deep_slow, 4, 10 * MSEC },
 	{ "short-0.1ms", "queue of 100 us, no marks, 0.1 ms", shallow, 100 * USEC, 100 * USEC },
 	{ "short-10ms", "queue of 100 us, no marks, 10 ms", shallow, 100 * USEC, 10 * MSEC },
 	{ "policer-0.1ms", "a policer of 500 Mb/s, 0.1 ms", policed, 0, 100 * USEC },

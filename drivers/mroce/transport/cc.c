@@ -2,9 +2,9 @@
 /*
  * The window of a path. It doubles each round trip at start-up; then a connection grows by a packet
  * a round trip, whatever the number of its paths. Marks take half a packet each while the path has
- * marks, delay an eighth a round trip where it has none; heavy loss and what the last round trip
- * delivered bound both. Loss alone changes nothing: it is resent. Pure; the half's lock is the
- * caller's.
+ * marks; where it has none delay takes an eighth a round trip, and ends growth. Heavy loss and what
+ * the last round trip delivered bound both. Loss alone changes nothing: it is resent. Pure; the
+ * half's lock is the caller's.
  *
  * A path takes what its plane has room for, up to a train, when it has less in flight than its
  * window: so windows smaller than a train, or than a packet, are used in turns (tx.h,
@@ -25,6 +25,7 @@
 #define HEAVY_LOSS_PACKETS	16		/* below which a share of them says nothing */
 #define HEAVY_LOSS_EVENTS	5		/* chance alone makes fewer than these of 16 */
 #define GROWTH_PERIOD		(250 * MROCE_USEC)	/* a packet each, on longer round trips */
+#define GROWTH_SHIFT		4		/* and at most this part more a round trip */
 #define SMALL_GROWTH		8		/* part of a packet, of windows below one */
 #define LONG_RTT		(1 * MROCE_MSEC)
 #define MARKS_LIFE		(10000 * MROCE_MSEC)	/* of load without a mark */
@@ -47,9 +48,10 @@ static struct mroce_tx_plane *plane_of(struct mroce_tx *tx, const struct mroce_t
 static void set_rate(struct mroce_tx *tx, struct mroce_txpath *p)
 {
 	bool tiny = plane_of(tx, p)->window < mroce_packet_cost(tx);
+	u32 trip = tiny ? plane_of(tx, p)->base : p->srtt;
 	u64 rate;
 
-	rate = div_u64((u64)p->cwnd * 1000000000ULL, (tiny ? p->base : p->srtt) ?: UNKNOWN_RTT);
+	rate = div_u64((u64)p->cwnd * 1000000000ULL, trip ?: UNKNOWN_RTT);
 	if (!tiny)
 		rate += p->cwnd < p->ssthresh ? rate : rate >> STEADY_SHIFT;
 	if (p->state == MROCE_PATH_ACTIVE) {
@@ -146,6 +148,8 @@ void mroce_cc_epoch(struct mroce_txpath *p)
 	p->round_bytes = 0;
 	p->round_ce = 0;
 	p->round_packets = 0;
+	p->rtts = (struct mroce_rtts){ 0 };
+	p->nrtts = 0;
 }
 
 /* Rule 17: do marks, and not the delay, say how full this path is? */
@@ -154,15 +158,26 @@ bool mroce_cc_by_marks(const struct mroce_txpath *p)
 	return p->ecn == MROCE_ECN_GOOD && p->marks_seen && p->marks_age < MARKS_LIFE;
 }
 
-static u32 queueing(const struct mroce_txpath *p)
+static u32 queueing(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {
-	return p->srtt > p->base ? p->srtt - p->base : 0;
+	u32 base = tx->plane[p->plane].base;
+
+	return base && p->srtt > base ? p->srtt - base : 0;
 }
 
-/* Where packets overtake each other the least round trip is that of few. */
-static u64 delay_allowed(const struct mroce_txpath *p)
+/*
+ * Is the queue too long? The least of several round trips says so, for one by itself may be long
+ * for reasons that no window helps against: a host that is busy, packets that overtake each other.
+ * All paths of the plane have such a number soon, one that is worse than others later.
+ */
+static bool delayed(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {
-	return max_t(u64, p->base, DELAY_FLOOR) + (p->threshold ? 4ULL * p->rttvar : 0);
+	const struct mroce_tx_plane *pl = &tx->plane[p->plane];
+	u64 most = (u64)pl->base + max_t(u64, pl->base, DELAY_FLOOR);
+
+	if (p->threshold)
+		most += 4ULL * p->rttvar;
+	return pl->base && !mroce_cc_by_marks(p) && max(pl->rtts.least, p->rtts.least) > most;
 }
 
 /* RFC 9000, 13.4.2: a network that marks everything, queue or not, says nothing by it. */
@@ -173,7 +188,7 @@ static void validate_ecn(struct mroce_tx *tx, struct mroce_txpath *p)
 	if (p->ce != p->packets) {
 		p->ecn = MROCE_ECN_GOOD;
 	} else if (p->packets >= ALL_MARKED_PACKETS && p->trips >= ALL_MARKED_ROUNDS &&
-		   queueing(p) < p->base / 2 + DELAY_FLOOR / 8) {
+		   queueing(tx, p) < plane_of(tx, p)->base / 2 + DELAY_FLOOR / 8) {
 		p->ecn = MROCE_ECN_IGNORED;
 		p->ssthresh = CWND_LAST;	/* its start-up was cut short for nothing */
 	}
@@ -203,11 +218,11 @@ static bool heavy_loss(struct mroce_tx *tx, struct mroce_txpath *p)
 }
 
 /* How unwelcome more data are on this path: queueing, and its share of marked packets, in ns. */
-static void weigh(struct mroce_txpath *p)
+static void weigh(struct mroce_tx *tx, struct mroce_txpath *p)
 {
 	u64 marks = p->round_packets ? div_u64((u64)p->round_ce * p->srtt, p->round_packets) : 0;
 
-	p->burden = p->burden / 2 + (queueing(p) + (u32)min_t(u64, marks, p->srtt)) / 2;
+	p->burden = p->burden / 2 + (queueing(tx, p) + (u32)min_t(u64, marks, p->srtt)) / 2;
 }
 
 static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
@@ -218,11 +233,11 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->trips = min(p->trips + 1, 1000);
 	p->marks_age += min_t(u64, now - p->round_at, 2ULL * p->srtt + MROCE_ACK_DELAY);
 	validate_ecn(tx, p);
-	if (!heavy_loss(tx, p) && !mroce_cc_by_marks(p) && queueing(p) > delay_allowed(p))
+	if (!heavy_loss(tx, p) && delayed(tx, p))
 		cut(tx, p, carried(tx, p) >> DELAY_SHIFT, 0);
-	weigh(p);
+	weigh(tx, p);
 	/* no sign of congestion, so start-up may go on from there */
-	if (p->cwnd > most)
+	if (p->cwnd > most && !plane_of(tx, p)->drain_until)
 		mroce_cc_window(tx, p, most);
 	else
 		set_rate(tx, p);
@@ -237,9 +252,10 @@ static void end_of_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 
 /*
  * A packet a connection and round trip, or each 250 µs of longer ones, in proportion to what was
- * acknowledged. A window below a packet grows by 1/8 packet for each round trip that passed, to
- * four times itself at most: a whole packet would be many times too much, and a part of itself
- * would keep those with little where they are.
+ * acknowledged. Where that many are no small part of the window, on a slow link, it is less, or no
+ * sign of congestion could keep up with it. A window below a packet grows by 1/8 packet for each
+ * round trip that passed, to four times itself at most: a whole packet would be many times too
+ * much, and a part of itself would keep those with little where they are.
  */
 static u32 growth(struct mroce_tx *tx, struct mroce_txpath *p, u32 acked, u64 now)
 {
@@ -250,7 +266,7 @@ static u32 growth(struct mroce_tx *tx, struct mroce_txpath *p, u32 acked, u64 no
 	if (p->cwnd < p->ssthresh)
 		return acked;
 	if (window < cost) {
-		trips = div_u64(now - pl->grown_at, p->base ?: UNKNOWN_RTT);
+		trips = div_u64(now - pl->grown_at, pl->base ?: UNKNOWN_RTT);
 		pl->grown_at = now;
 		step = min_t(u64, trips, SMALL_GROWTH) * cost / SMALL_GROWTH;
 		/* all of it is this path's: the packet was all that was in flight */
@@ -258,7 +274,8 @@ static u32 growth(struct mroce_tx *tx, struct mroce_txpath *p, u32 acked, u64 no
 	}
 	step = div_u64((u64)cost * acked, window);
 	if (p->srtt > GROWTH_PERIOD)
-		step = div_u64(step * (p->srtt >> 10), GROWTH_PERIOD >> 10);
+		step = min(div_u64(step * (p->srtt >> 10), GROWTH_PERIOD >> 10),
+			   step + (acked >> GROWTH_SHIFT));
 	return clamp_t(u64, step, 1, acked);
 }
 
@@ -303,7 +320,7 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 		most -= min(most, p->round_cut);
 		cut(tx, p, min_t(u64, (u64)marked * mroce_packet_cost(tx) / 2, most), FLOOR_SHIFT);
 	} else if (acked_bytes && p->newest <= pl->full_at && p->cwnd < CWND_LAST &&
-		   !losing(p)) {
+		   !losing(p) && !delayed(tx, p)) {
 		/* only a window that was full since then grows (rule 18) */
 		grown = p->cwnd + growth(tx, p, acked_bytes, now);
 		if (p->cwnd >= p->ssthresh)

@@ -162,7 +162,7 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 		 * sample; a repeated one could be either's answer
 		 */
 		if (tx->hello_wait == 2 * HELLO_WAIT_FIRST)
-			mroce_path_rtt(&tx->path[i], now - tx->hello_since, now);
+			mroce_path_rtt(&tx->path[i], now - tx->hello_since);
 	}
 	set_state(tx, MROCE_TX_OPEN);
 	list_for_each_entry(txs, &tx->streams, node)
@@ -450,7 +450,7 @@ static bool wants_ack(struct mroce_tx *tx, const struct mroce_txpath *p,
 		pl->full_at = now;
 		return true;
 	}
-	if (pl->idle && !pl->left)
+	if ((pl->idle && !pl->left) || pl->drain_until)
 		return true;
 	/* of much that is spread over many paths each would wait for its own ACK */
 	if (tx->backlog >= 4 * tx->max_payload && now - pl->asked_at >= max(p->srtt / 2, ASK_LEAST))

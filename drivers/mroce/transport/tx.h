@@ -188,6 +188,11 @@ struct mroce_txloss {
 	bool heavy;
 };
 
+/* @least: of several round trips in a row; @so_far: of those since */
+struct mroce_rtts {
+	u32 least, so_far;
+};
+
 /**
  * struct mroce_txpath - a path as its sender knows it
  * @plane: that it belongs to, index in struct mroce_tx's list; a change starts a new epoch
@@ -198,7 +203,7 @@ struct mroce_txloss {
  * @high: highest number reported
  * @inflight: bytes of open packets, with MROCE_OVERHEAD each
  * @cwnd: window, bytes; start-up ends at @ssthresh; @paced: of the window, bytes a second
- * @srtt, @rttvar, @base: ns; 0: no sample yet
+ * @srtt, @rttvar: ns; 0: no sample yet
  * @threshold: packets that may overtake before a gap is a loss; @gaps: losses taken from gaps that
  *	no duplicate has denied
  * @sent: ring of transmissions, [@head, @tail)
@@ -215,6 +220,7 @@ struct mroce_txloss {
  * @round_bytes, @round_packets, @round_ce: delivered in it (headers included), and of these marked
  * @round_cut: bytes of window that it has cost already
  * @loss: since heavy loss was judged last
+ * @rtts: its round trips; @nrtts since the last verdict
  * @burden: queueing and marks, as ns: what speaks against sending here
  * @ecn: enum mroce_ecn; @marks_age: ns of load since the last mark, if @marks_seen
  * @trips: round trips of this epoch, saturating
@@ -224,11 +230,11 @@ struct mroce_txpath {
 	u8 state;		/* enum mroce_path_state; set by set_state() in tx_fail.c only */
 	u8 timeouts, probes;
 	bool down, sizing;
-	u16 size;
+	u16 size, trips;
 	u32 next, high;
 	u32 inflight, cwnd, ssthresh;
-	u32 srtt, rttvar, base, threshold;
-	u64 base_at, threshold_at;
+	u32 srtt, rttvar, threshold;
+	u64 threshold_at;
 	struct mroce_sent *sent;
 	u32 head, tail, mask, gaps;
 	u64 probe_at, last_sent, last_ack;
@@ -238,8 +244,7 @@ struct mroce_txpath {
 	u64 quiet_since;
 	u8 rounds, epoch_heard;
 	u8 big_lost, strikes;
-	u16 trips;
-	u8 ecn;
+	u8 ecn, nrtts;
 	bool marks_seen;
 	u64 lost;
 	u64 big_at, size_at;
@@ -249,6 +254,7 @@ struct mroce_txpath {
 	u32 round_packets, round_ce, burden;
 	u64 round_bytes, round_at, marks_age;
 	struct mroce_txloss loss;
+	struct mroce_rtts rtts;
 };
 
 /* 16 of them are one allocation, which is rounded up to a power of two */
@@ -265,8 +271,11 @@ static_assert(sizeof(struct mroce_txpath) <= 256);
  * @leaves_at: when all that was sent has left at that rate
  * @share: KiB/s, as the last ACK had it, or less (rule 53); 0: no limit. Good until @share_until,
  *   @life after an ACK at least
- * @granted: the share that start-up began at; @base: least round trip, ns, of the path that told
- *   the share
+ * @granted: the share that start-up began at
+ * @base: least round trip, ns, seen last at @base_at; 0: none yet. @rtts, @nrtts: of all
+ *   its paths
+ * @drain_until: when to send on, at the latest, while its queue is drained to see the base again;
+ *   0: it is not. Empty since @drained_at: the least of @samples is @sampled
  * @allowance: bytes that may go from idle; @left of it, if @idle
  * @heard: an ACK has come, the last at @heard_at; the share was halved @halved_at
  * @asked_at: when an ACK was asked for last
@@ -276,10 +285,13 @@ struct mroce_tx_plane {
 	u32 window, inflight;
 	u64 paced, full_at, grown_at;
 	u64 npb, quantum, slack, ahead, leaves_at;
-	u32 share, granted, allowance, left, base;
+	u32 share, granted, allowance, left;
+	u32 base, sampled;
+	u64 base_at, drain_until, drained_at;
+	struct mroce_rtts rtts;
 	u64 share_until, life, heard_at, halved_at, asked_at;
 	u16 active;
-	u8 npaths;
+	u8 npaths, samples, nrtts;
 	bool by_share, held_back, idle, heard;
 };
 
@@ -524,7 +536,7 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
 		      bool acked, u64 now);
 void mroce_path_trim(struct mroce_txpath *p);
-void mroce_path_rtt(struct mroce_txpath *p, u64 rtt, u64 now);
+void mroce_path_rtt(struct mroce_txpath *p, u64 rtt);
 void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 void mroce_path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 u64 mroce_path_pto(const struct mroce_txpath *p);
@@ -593,6 +605,7 @@ static inline void mroce_path_fly(struct mroce_tx *tx, struct mroce_txpath *p, s
 void mroce_plane_join(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_plane_leave(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_plane_rate(struct mroce_tx *tx, struct mroce_tx_plane *pl);
+void mroce_plane_rtt(struct mroce_tx *tx, struct mroce_txpath *p, u64 rtt, u64 now);
 u32 mroce_plane_ready(struct mroce_tx *tx, struct mroce_tx_plane *pl, u64 now);
 void mroce_plane_spend(struct mroce_tx_plane *pl, u32 bytes, u64 now);
 void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack,

@@ -227,8 +227,10 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 	if (fresh) {
 		u32 rtt = (u32)(now >> MROCE_STAMP_SHIFT) - ack->echo - ack->delay;
 
-		if (ack->packets && (s32)rtt >= 0)
-			mroce_path_rtt(p, (u64)rtt << MROCE_STAMP_SHIFT, now);
+		if (ack->packets && (s32)rtt >= 0) {
+			mroce_path_rtt(p, (u64)rtt << MROCE_STAMP_SHIFT);
+			mroce_plane_rtt(tx, p, (u64)rtt << MROCE_STAMP_SHIFT, now);
+		}
 		p->high = ack->base.number;
 	}
 	if (fresh || progress)

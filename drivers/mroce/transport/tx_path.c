@@ -8,7 +8,6 @@
 #define RECORDS_MIN	16
 #define RECORDS_MAX	2048
 #define PTO_UNKNOWN	(20 * MROCE_MSEC)	/* before the first sample */
-#define BASE_RTT_LIFE	(10000 * MROCE_MSEC)	/* rule 17: minimum of 10 s */
 
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
 {
@@ -150,8 +149,8 @@ void mroce_path_trim(struct mroce_txpath *p)
 		p->head++;
 }
 
-/* RFC 6298 with the gains of RFC 9002; the base is the minimum of the last 10 to 20 s. */
-void mroce_path_rtt(struct mroce_txpath *p, u64 rtt, u64 now)
+/* RFC 6298 with the gains of RFC 9002. */
+void mroce_path_rtt(struct mroce_txpath *p, u64 rtt)
 {
 	u32 r = min_t(u64, rtt, U32_MAX / 2);
 	u32 diff;
@@ -163,10 +162,6 @@ void mroce_path_rtt(struct mroce_txpath *p, u64 rtt, u64 now)
 		diff = r > p->srtt ? r - p->srtt : p->srtt - r;
 		p->rttvar = p->rttvar - p->rttvar / 4 + diff / 4;
 		p->srtt = max(p->srtt - p->srtt / 8 + r / 8, 1U);
-	}
-	if (!p->base || r <= p->base || now - p->base_at > BASE_RTT_LIFE) {
-		p->base = max(r, 1U);
-		p->base_at = now;
 	}
 }
 
@@ -220,7 +215,6 @@ void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->probes = 0;
 	p->srtt = 0;
 	p->rttvar = 0;
-	p->base = 0;
 	p->threshold = 0;
 	p->big_lost = 0;
 	p->strikes = 0;

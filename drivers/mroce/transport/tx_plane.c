@@ -16,6 +16,10 @@
 #define NSEC		1000000000ULL
 #define IDLE_MAX	65536U	/* bytes from idle, where the receiver has not said it */
 #define SLOWEST		10	/* packets a second, whatever the windows say */
+#define BASE_PERIOD	(10000 * MROCE_MSEC)	/* rule 17: minimum of 10 s */
+#define RTTS_LEAST	8	/* round trips of which the least says something of a queue */
+#define DRAIN_SAMPLES	3
+#define DRAIN_TIMEOUTS	4	/* probe timeouts that a drain may take */
 #define SHARE_LEAST	(250 * MROCE_USEC)
 #define SHARE_PACKETS	3
 
@@ -35,7 +39,13 @@ void mroce_plane_leave(struct mroce_tx *tx, struct mroce_txpath *p)
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 
-	pl->npaths--;
+	/* where it will lead is not known, and what is sent there then finds no queue of ours */
+	if (!--pl->npaths) {
+		pl->base = 0;
+		pl->drain_until = 0;
+		pl->rtts = (struct mroce_rtts){ 0 };
+		pl->nrtts = 0;
+	}
 	pl->window -= p->cwnd;
 	pl->inflight -= p->inflight;
 	pl->paced -= p->paced;
@@ -84,6 +94,87 @@ void mroce_plane_rate(struct mroce_tx *tx, struct mroce_tx_plane *pl)
 }
 
 /*
+ * The least round trip of the plane is what delay is judged by. Each path by itself would take for
+ * the least what it saw first, and for most that is after others have made a queue. For the same
+ * reason the queue has to go before a round trip counts in place of one that is old: nothing is
+ * sent until all has been answered, then a packet at a time. All halves of a host do so when its
+ * clock has come to the next period, for each sees the queues of all.
+ */
+static void drain(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+{
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+
+	pl->drain_until = now + DRAIN_TIMEOUTS * mroce_path_pto(p);
+	pl->drained_at = MROCE_NEVER;
+	pl->samples = 0;
+	pl->sampled = U32_MAX;
+}
+
+static void drained(struct mroce_tx *tx, struct mroce_tx_plane *pl, u64 now)
+{
+	u32 i;
+
+	pl->drain_until = 0;
+	pl->base_at = now;
+	if (pl->samples)
+		pl->base = pl->sampled;
+	/* what was not sent meanwhile says nothing of what can be delivered */
+	for (i = 0; i < tx->npaths; i++) {
+		struct mroce_txpath *p = &tx->path[i];
+
+		if (&tx->plane[p->plane] == pl)
+			p->round_bytes = max_t(u64, p->round_bytes, p->cwnd);
+	}
+}
+
+static void note_rtt(struct mroce_rtts *r, u8 *n, u32 rtt)
+{
+	r->so_far = *n ? min(r->so_far, rtt) : rtt;
+	if (++*n < RTTS_LEAST)
+		return;
+	r->least = r->so_far;
+	*n = 0;
+}
+
+void mroce_plane_rtt(struct mroce_tx *tx, struct mroce_txpath *p, u64 rtt, u64 now)
+{
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+
+	rtt = clamp_t(u64, rtt, 1, U32_MAX / 2);
+	note_rtt(&p->rtts, &p->nrtts, rtt);
+	note_rtt(&pl->rtts, &pl->nrtts, rtt);
+	if (!pl->base || rtt <= pl->base) {
+		pl->base = rtt;
+		pl->base_at = now;
+	}
+	if (!pl->drain_until) {
+		if (div64_u64(now, BASE_PERIOD) == div64_u64(pl->base_at, BASE_PERIOD))
+			return;
+		if (!mroce_cc_by_marks(p)) {
+			drain(tx, p, now);
+		} else {
+			pl->base = rtt;
+			pl->base_at = now;
+		}
+	} else if (pl->drained_at != MROCE_NEVER && rtt <= now - pl->drained_at) {
+		pl->sampled = min_t(u64, pl->sampled, rtt);
+		if (++pl->samples == DRAIN_SAMPLES)
+			drained(tx, pl, now);
+	}
+}
+
+/* Bytes that may leave while the plane's queue is drained: one packet at a time, at its end. */
+static u32 drain_ready(struct mroce_tx *tx, struct mroce_tx_plane *pl, u64 now)
+{
+	mroce_tx_want(tx, pl->drain_until);
+	if (pl->inflight)
+		return 0;
+	if (pl->drained_at == MROCE_NEVER)
+		pl->drained_at = now;
+	return mroce_packet_cost(tx);
+}
+
+/*
  * The share has expired, or nothing was heard yet: only the idle allowance may go before the next
  * ACK (rule 21).
  */
@@ -101,6 +192,10 @@ static bool is_idle(struct mroce_tx_plane *pl, u64 now)
 /* How many bytes may leave by the plane now, its windows aside; 0: none, the timer is set. */
 u32 mroce_plane_ready(struct mroce_tx *tx, struct mroce_tx_plane *pl, u64 now)
 {
+	if (pl->drain_until && now >= pl->drain_until)
+		drained(tx, pl, now);
+	if (pl->drain_until)
+		return drain_ready(tx, pl, now);
 	if (is_idle(pl, now)) {
 		/* with nothing in flight no ACK would come */
 		if (pl->left || !pl->inflight)
@@ -140,7 +235,6 @@ void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct m
 	pl->active = ack->active;
 	if (pl->share != ack->share) {
 		pl->share = ack->share;
-		pl->base = p->base;
 		mroce_plane_rate(tx, pl);
 		pl->life = !pl->share ? 0 :
 			   SHARE_PACKETS * div_u64((u64)mroce_packet_cost(tx) * (NSEC >> 10), pl->share);
