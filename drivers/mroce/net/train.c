@@ -25,16 +25,23 @@
 struct sk_buff *mroce_packet_alloc(unsigned int len)
 {
 	unsigned int size = SKB_HEAD_ALIGN(HEADROOM + len);
-	/* from the processor's page of small buffers: half the price of a slab's */
-	void *head = netdev_alloc_frag(size);
 	struct sk_buff *skb;
+	void *head;
 
-	if (!head)
-		return NULL;
-	skb = build_skb(head, size);
-	if (!skb) {
-		skb_free_frag(head);
-		return NULL;
+	/* from the processor's page of small buffers, which has none larger: half a slab's price */
+	if (size <= PAGE_SIZE) {
+		head = netdev_alloc_frag(size);
+		if (!head)
+			return NULL;
+		skb = build_skb(head, size);
+		if (!skb) {
+			skb_free_frag(head);
+			return NULL;
+		}
+	} else {
+		skb = alloc_skb(HEADROOM + len, GFP_ATOMIC | __GFP_NOWARN);
+		if (!skb)
+			return NULL;
 	}
 	skb_reserve(skb, HEADROOM);
 	return skb;
