@@ -62,6 +62,8 @@ int mroce_devs_each(int (*fn)(struct mroce_dev *dev, void *arg), void *arg)
 struct mroce_dev *mroce_dev_by_arrival(struct mroce_sock *sock, const struct mroce_arrival *from)
 {
 	struct mroce_dev *dev = mroce_dev_by_addr(sock, &from->daddr);
+	/* addresses of the first plane are GIDs, but groups are not */
+	u32 first = mroce_addr_group(&from->daddr) ? 0 : 1;
 
 	if (dev)
 		return dev;
@@ -71,7 +73,7 @@ struct mroce_dev *mroce_dev_by_arrival(struct mroce_sock *sock, const struct mro
 
 		if (READ_ONCE(dev->sock) != sock || READ_ONCE(dev->gone))
 			continue;
-		for (i = 1; i < MROCE_MAX_PLANES; i++) {
+		for (i = first; i < MROCE_MAX_PLANES; i++) {
 			ndev = rcu_dereference(dev->plane[i].ndev);
 			if (ndev && ndev->ifindex == from->ifindex && ib_device_try_get(&dev->ib))
 				return dev;

@@ -45,6 +45,9 @@
 #define MROCE_MAX_SRQ		65536
 #define MROCE_MAX_SRQ_WR	32768
 #define MROCE_MAX_RD_ATOMIC	128
+#define MROCE_MAX_GROUPS	1024		/* that a device is in at once */
+#define MROCE_MAX_MEMBERS	256		/* queue pairs in one, each gets a copy */
+#define MROCE_GROUP_HASH_BITS	6
 #define MROCE_MAX_MSG		1073741824U	/* bytes: 1 GiB */
 #define MROCE_GID_TABLE_LEN	256
 #define MROCE_PKEY		0xffff
@@ -93,6 +96,7 @@ struct mroce_local {
  * @qp_xa: QPN to struct mroce_qp; lookups under RCU
  * @srq_xa: SRQ number to struct mroce_srq
  * @ah_xa: AH number to struct mroce_ah; its lock is taken with interrupts off
+ * @groups: multicast groups (verbs/mcast.c), @ngroups of them
  * @mr_xa: key index (key >> 8) to struct mroce_mr or memory window; lookups under RCU
  * @stream_xa: stream id to struct mroce_qp; lookups under RCU
  * @qpn_next, @mr_next, @stream_next: cyclic allocation from a random start
@@ -118,6 +122,9 @@ struct mroce_dev {
 	atomic_t pds, cqs, qps, srqs, ahs, mrs, mws;
 	struct xarray qp_xa, srq_xa, ah_xa, mr_xa, stream_xa;
 	u32 qpn_next, srqn_next, ahn_next, mr_next, stream_next;
+
+	struct hlist_head groups[1 << MROCE_GROUP_HASH_BITS];
+	atomic_t ngroups;
 
 	struct mroce_conns *conns;
 	struct mroce_counters __percpu *counters;

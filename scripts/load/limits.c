@@ -338,6 +338,53 @@ static void test_gid(void)
 	must(ibv_destroy_cq(cq), "ibv_destroy_cq");
 }
 
+/* ---- multicast ---- */
+
+static struct ibv_qp *make_ud(struct ibv_cq *cq)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 1, .max_recv_wr = 1 };
+	struct ibv_qp *qp;
+
+	qp_type = IBV_QPT_UD;
+	qp = made(create_qp(cq, NULL, &cap), "ibv_create_qp");
+	qp_type = IBV_QPT_RC;
+	return qp;
+}
+
+static union ibv_gid group_of(unsigned int n)
+{
+	return (union ibv_gid){ .raw = { 0xff, 0x15, [14] = n >> 8, n } };
+}
+
+static void test_groups(void)
+{
+	struct ibv_cq *cq = made(ibv_create_cq(ctx, 1, NULL, NULL, 0), "ibv_create_cq");
+	int i, n = dev.max_mcast_grp, m = dev.max_mcast_qp_attach;
+	struct ibv_qp **qp = made(calloc(m + 1, sizeof(*qp)), "calloc");
+	union ibv_gid g;
+
+	for (i = 0; i <= m; i++)
+		qp[i] = make_ud(cq);
+	for (i = 0; i < n; i++) {
+		g = group_of(i);
+		must(ibv_attach_mcast(qp[0], &g, 0), "a group");
+	}
+	g = group_of(n);
+	refused(ibv_attach_mcast(qp[0], &g, 0), ENOMEM);
+	g = group_of(0);
+	for (i = 1; i < m; i++)
+		must(ibv_attach_mcast(qp[i], &g, 0), "a queue pair in a group");
+	refused(ibv_attach_mcast(qp[m], &g, 0), ENOMEM);
+	must(ibv_detach_mcast(qp[1], &g, 0), "ibv_detach_mcast");
+	must(ibv_attach_mcast(qp[m], &g, 0), "one in its place");
+	g = group_of(1);
+	must(ibv_detach_mcast(qp[0], &g, 0), "ibv_detach_mcast");
+	g = group_of(n);
+	must(ibv_attach_mcast(qp[0], &g, 0), "a group in its place");
+	/* the rest is left to the kernel */
+	exit(0);
+}
+
 /* ---- numbers of objects ---- */
 
 static struct ibv_cq *one_cq;
@@ -458,6 +505,7 @@ static const struct test tests[] = {
 	{ "inline", test_inline }, { "rd_atomic", test_rd_atomic }, { "max_msg", test_max_msg },
 	{ "cqe", test_cqe }, { "srq", test_srq }, { "mr_size", test_mr_size },
 	{ "port", test_port }, { "pkey", test_pkey }, { "gid", test_gid },
+	{ "groups", test_groups },
 	{ "pds", test_pds }, { "ahs", test_ahs }, { "cqs", test_cqs }, { "srqs", test_srqs },
 	{ "qps", test_qps }, { "mrs", test_mrs }, { "mws", test_mws },
 };

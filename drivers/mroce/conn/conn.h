@@ -244,9 +244,9 @@ void mroce_qp_unpin(struct mroce_txs *txs);
 struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id,
 				    bool response);
 
-/* A datagram for a UD or GSI queue pair of @dev. @skb: payload at @off. */
-void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
-		       unsigned int off, const struct mroce_arrival *from);
+/* A datagram for UD or GSI queue pairs of @dev. @skb: payload at @off. */
+void mroce_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
+		    unsigned int off, const struct mroce_arrival *from);
 
 /* payload copied instead of referenced: the skb has this much tailroom, or x->bytes if less */
 #define MROCE_COPY_BELOW	2048

@@ -423,11 +423,14 @@ static void datagram(struct mroce_sock *sock, struct sk_buff *skb, const struct 
 		stray(sock, from, reason_of(err));
 		return;
 	}
-	dev = mroce_dev_by_addr(sock, &from->daddr);
+	if (mroce_addr_group(&from->daddr))
+		dev = mroce_dev_by_arrival(sock, from);
+	else
+		dev = mroce_dev_by_addr(sock, &from->daddr);
 	if (!dev)
 		return;
 	mroce_count_in(dev, 1, u.length);
-	mroce_qp_datagram(dev, &u, skb, header, from);
+	mroce_datagram(dev, &u, skb, header, from);
 	mroce_dev_put(dev);
 }
 
@@ -448,6 +451,8 @@ void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mr
 			reason = reason_of(err);
 		else if (gso_size && base.type != MROCE_T_DATA)
 			reason = MROCE_REASON_RX_GSO;
+		else if (base.type != MROCE_T_UD && mroce_addr_group(&from->daddr))
+			reason = MROCE_REASON_RX_ADDRESS;
 	}
 	if (reason != MROCE_REASON_NONE) {
 		stray(sock, from, reason);

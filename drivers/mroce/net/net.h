@@ -7,11 +7,13 @@
 #ifndef MROCE_NET_NET_H
 #define MROCE_NET_NET_H
 
+#include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 
 #include "../transport/packet.h"
@@ -116,6 +118,14 @@ int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct s
  */
 unsigned int mroce_flow_train(struct mroce_sock *sock, struct mroce_flow *flow, unsigned int psize);
 
+/*
+ * Membership of a netdev in a group: IGMP or MLD, and what the netdev lets in. Each join is undone
+ * by one leave, but for a netdev that is unregistered or changes its namespace, which leaves all.
+ * Under rtnl. -EADDRNOTAVAIL: the netdev does not speak that family.
+ */
+int mroce_group_join(struct net_device *ndev, const struct in6_addr *addr);
+void mroce_group_leave(struct net_device *ndev, const struct in6_addr *addr);
+
 /* Is it an address of this host, no group's and no broadcast? Under RCU; softirq or process. */
 bool mroce_addr_local(struct mroce_sock *sock, const struct in6_addr *addr);
 
@@ -158,5 +168,9 @@ int mroce_net_init(void);	/* packet_offload, pernet */
 void mroce_net_exit(void);
 
 static inline bool mroce_addr_v4(const struct in6_addr *a) { return ipv6_addr_v4mapped(a); }
+static inline bool mroce_addr_group(const struct in6_addr *a)
+{
+	return mroce_addr_v4(a) ? ipv4_is_multicast(a->s6_addr32[3]) : ipv6_addr_is_multicast(a);
+}
 
 #endif

@@ -5,7 +5,9 @@
  * happens outside of it, so two that find none look it up twice and one wins.
  * Sizes that depend on the route (MTU, payload, train) are here too.
  */
+#include <linux/igmp.h>
 #include <linux/inetdevice.h>
+#include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
 #include <net/ip.h>
@@ -103,6 +105,36 @@ static bool addr_local(struct net *net, const struct in6_addr *addr)
 #else
 	return false;
 #endif
+}
+
+int mroce_group_join(struct net_device *ndev, const struct in6_addr *addr)
+{
+	struct in_device *in;
+
+	ASSERT_RTNL();
+	if (!mroce_addr_v4(addr))
+		return IS_ENABLED(CONFIG_IPV6) && __in6_dev_get(ndev) ?
+		       ipv6_dev_mc_inc(ndev, addr) : -EADDRNOTAVAIL;
+	in = __in_dev_get_rtnl(ndev);
+	if (!in)
+		return -EADDRNOTAVAIL;
+	ip_mc_inc_group(in, addr->s6_addr32[3]);
+	return 0;
+}
+
+void mroce_group_leave(struct net_device *ndev, const struct in6_addr *addr)
+{
+	struct in_device *in;
+
+	ASSERT_RTNL();
+	if (!mroce_addr_v4(addr)) {
+		if (IS_ENABLED(CONFIG_IPV6))
+			ipv6_dev_mc_dec(ndev, addr);
+		return;
+	}
+	in = __in_dev_get_rtnl(ndev);
+	if (in)
+		ip_mc_dec_group(in, addr->s6_addr32[3]);
 }
 
 bool mroce_addr_local(struct mroce_sock *sock, const struct in6_addr *addr)
@@ -220,6 +252,9 @@ struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flo
 		   route6(sock->net, sk, &to, sock->port, &cookie);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EHOSTUNREACH ? dst : ERR_PTR(-ENETUNREACH);
+	/* whether this host is in the group is written in the route, and changes */
+	if (mroce_addr_group(&to.daddr))
+		return dst;
 	dst_hold(dst);
 	flow_set(flow, dst, cookie, to.turn);
 	return dst;

@@ -167,6 +167,18 @@ static void handle_error(struct sock *sk, struct sk_buff *skb)
 
 MROCE_ENCAP_ERR_RCV(mroce_err_rcv, handle_error)
 
+/* This host may be in the groups that it sends to; tunnels are made not to hear themselves. */
+static int hear_own_groups(struct socket *sock, int family)
+{
+	int on = 1;
+
+	if (family == AF_INET)
+		return sock_common_setsockopt(sock, SOL_IP, IP_MULTICAST_LOOP,
+					      KERNEL_SOCKPTR(&on), sizeof(on));
+	return sock_common_setsockopt(sock, SOL_IPV6, IPV6_MULTICAST_LOOP, KERNEL_SOCKPTR(&on),
+				      sizeof(on));
+}
+
 /* IPv4 also where IPv6 would do for both: a namespace may have either switched off */
 static int open_one(struct mroce_sock *sock, int family, struct socket **sockp)
 {
@@ -193,7 +205,7 @@ static int open_one(struct mroce_sock *sock, int family, struct socket **sockp)
 	if (err)
 		return err;
 	mroce_setup_tunnel_sock(sock->net, *sockp, &tunnel);
-	return 0;
+	return hear_own_groups(*sockp, family);
 }
 
 static void close_all(struct mroce_sock *sock)

@@ -141,6 +141,9 @@ static int mroce_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_srq_wr = MROCE_MAX_SRQ_WR;
 	attr->max_srq_sge = MROCE_MAX_SGE;
 	attr->max_fast_reg_page_list_len = MROCE_MAX_FRMR_PAGES;
+	attr->max_mcast_grp = MROCE_MAX_GROUPS;
+	attr->max_mcast_qp_attach = MROCE_MAX_MEMBERS;
+	attr->max_total_mcast_qp_attach = MROCE_MAX_GROUPS * MROCE_MAX_MEMBERS;
 	attr->max_pkeys = 1;
 	/* 4.096 us << 5: longer than a receiver keeps an ACK back */
 	attr->local_ca_ack_delay = 5;

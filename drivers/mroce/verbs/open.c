@@ -37,8 +37,7 @@ static int check_address(struct mroce_qp *qp, const struct ib_qp_attr *attr, str
 				       qp->ib.qp_num);
 		return -EINVAL;
 	}
-	if (ipv6_addr_is_multicast(daddr) ||
-	    (mroce_addr_v4(daddr) && ipv4_is_multicast(daddr->s6_addr32[3]))) {
+	if (mroce_addr_group(daddr)) {
 		ibdev_info_ratelimited(ib, "QP 0x%x: destination GID %pI6c is a group\n",
 				       qp->ib.qp_num, daddr);
 		return -EINVAL;

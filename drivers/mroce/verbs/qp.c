@@ -31,11 +31,16 @@ void mroce_qp_put(struct mroce_qp *qp)
 		complete(&qp->unused);
 }
 
+struct mroce_qp *mroce_qp_by_handle(struct mroce_qp_handle *handle)
+{
+	return refcount_inc_not_zero(&handle->refs) ? handle->qp : NULL;
+}
+
 static struct mroce_qp *lookup(struct xarray *xa, unsigned long index)
 {
 	struct mroce_qp_handle *handle = xa_load(xa, index);
 
-	return handle && refcount_inc_not_zero(&handle->refs) ? handle->qp : NULL;
+	return handle ? mroce_qp_by_handle(handle) : NULL;
 }
 
 struct mroce_qp *mroce_qp_by_stream(struct mroce_dev *dev, u32 id)
@@ -495,8 +500,10 @@ static int mroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 }
 
 const struct ib_device_ops mroce_qp_ops = {
+	.attach_mcast = mroce_attach_mcast,
 	.create_qp = mroce_create_qp,
 	.destroy_qp = mroce_destroy_qp,
+	.detach_mcast = mroce_detach_mcast,
 	.modify_qp = mroce_modify_qp,
 	.post_recv = mroce_post_recv,
 	.post_send = mroce_post_send,

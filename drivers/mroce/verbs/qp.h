@@ -16,6 +16,7 @@
 
 #define MROCE_SEND_REG_MR 32 /* struct mroce_send.opcode beyond enum mroce_wqe_opcode */
 #define MROCE_GSI_QPN	  1
+#define MROCE_GROUP_QPN	  0xffffff /* what a datagram to a group names */
 #define MROCE_GRH_BYTES	  40
 #define MROCE_SRQ_AHEAD	  64 /* messages that a stream binds ahead in an SRQ, at most (rule 10) */
 
@@ -256,6 +257,8 @@ static inline bool mroce_qp_is_ud(const struct mroce_qp *qp)
 
 /* qp.c */
 void mroce_qp_hold(struct mroce_qp *qp);
+/* a reference, or NULL: it is being destroyed; under RCU */
+struct mroce_qp *mroce_qp_by_handle(struct mroce_qp_handle *handle);
 /*
  * Takes posted requests to the engine and transmits; completes flushed ones. Process context
  * or softirq, no lock held.
@@ -347,5 +350,15 @@ void mroce_qp_quiesce(struct mroce_qp *qp, bool all);
 /* ud.c */
 unsigned int mroce_ud_run(struct mroce_qp *qp, unsigned int budget);
 u32 mroce_ud_max(const struct mroce_qp *qp);
+/* The caller's reference is put. Softirq. */
+void mroce_qp_datagram(struct mroce_qp *qp, const struct mroce_ud *ud, struct sk_buff *skb,
+		       unsigned int off, const struct mroce_arrival *from);
+
+/* mcast.c */
+int mroce_attach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+int mroce_detach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+/* to all queue pairs of the group that it was sent to; softirq, under RCU */
+void mroce_group_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
+			  unsigned int off, const struct mroce_arrival *from);
 
 #endif

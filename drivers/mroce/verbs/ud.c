@@ -259,16 +259,11 @@ static enum mroce_reason admit(const struct mroce_qp *qp, const struct mroce_ud 
 	return MROCE_REASON_NONE;
 }
 
-void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
+void mroce_qp_datagram(struct mroce_qp *qp, const struct mroce_ud *ud, struct sk_buff *skb,
 		       unsigned int off, const struct mroce_arrival *from)
 {
-	struct mroce_qp *qp = mroce_qp_by_qpn(dev, ud->dst_qpn);
 	enum mroce_reason reason;
 
-	if (!qp) {
-		mroce_drop(dev, MROCE_REASON_RX_QPN);
-		return;
-	}
 	if (skb->len < off || skb->len - off < ud->length) {
 		reason = MROCE_REASON_RX_SHORT;
 	} else {
@@ -283,6 +278,22 @@ void mroce_qp_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct 
 	    reason == MROCE_REASON_ERR_LOCAL_LENGTH)
 		mroce_qp_error(qp, reason);
 	if (reason)
-		mroce_drop(dev, reason);
+		mroce_drop(qp->dev, reason);
 	mroce_qp_put(qp);
+}
+
+void mroce_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
+		    unsigned int off, const struct mroce_arrival *from)
+{
+	struct mroce_qp *qp;
+
+	if (mroce_addr_group(&from->daddr)) {
+		mroce_group_datagram(dev, ud, skb, off, from);
+		return;
+	}
+	qp = mroce_qp_by_qpn(dev, ud->dst_qpn);
+	if (qp)
+		mroce_qp_datagram(qp, ud, skb, off, from);
+	else
+		mroce_drop(dev, MROCE_REASON_RX_QPN);
 }

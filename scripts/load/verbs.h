@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The tests of mroce-verbs: windows.c, datagrams.c.
+ */
+#ifndef MROCE_VERBS_H
+#define MROCE_VERBS_H
+
+#include "harness.h"
+
+void test_window_2(void);
+void test_window_2_atomic(void);
+void test_window_2_invalidate(void);
+void test_window_2_zero_based(void);
+void test_window_2_bad_binds(void);
+void test_window_1(void);
+void test_rereg(void);
+void test_ud_sge(void);
+void test_group(void);
+void test_group_receive(void);
+void test_group_send(void);
+
+#endif
