@@ -17,6 +17,6 @@ extern struct kunit_suite mroce_tx_suite, mroce_tx_loss_suite, mroce_tx_stream_s
 extern struct kunit_suite mroce_path_suite, mroce_path_sim_suite;
 extern struct kunit_suite mroce_cc_suite, mroce_share_suite, mroce_share_half_suite;
 extern struct kunit_suite mroce_net_suite, mroce_sim_suite, mroce_sim_faults_suite;
-extern struct kunit_suite mroce_scale_suite, mroce_hostile_suite;
+extern struct kunit_suite mroce_scale_suite, mroce_hostile_suite, mroce_uc_suite;
 
 #endif

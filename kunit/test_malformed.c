@@ -143,6 +143,7 @@ static void types_and_lengths(struct kunit *test)
 		struct mroce_reset r;
 		struct mroce_verify v;
 		struct mroce_ud u;
+		struct mroce_uc uc;
 	} *x = kunit_kzalloc(test, sizeof(*x), GFP_KERNEL);
 	u8 buf[MROCE_HEADER_MAX] = { MROCE_WIRE_VERSION };
 	u32 type, count;
@@ -172,6 +173,8 @@ static void types_and_lengths(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, mroce_parse_verify(buf, sizeof(buf), &x->v), other);
 		if (type != MROCE_T_UD)
 			KUNIT_EXPECT_EQ(test, mroce_parse_ud(buf, sizeof(buf), &x->u), other);
+		if (type != MROCE_T_UC)
+			KUNIT_EXPECT_EQ(test, mroce_parse_uc(buf, sizeof(buf), 0, &x->uc), other);
 	}
 	buf[1] = MROCE_T_ACK;
 	KUNIT_EXPECT_EQ(test, mroce_parse_ack(buf, sizeof(struct mroce_wire_ack) - 1, &x->a),

@@ -169,6 +169,7 @@ static void layout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_reset), 32);
 	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_verify), 40);
 	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_ud), 40);
+	KUNIT_EXPECT_EQ(test, sizeof(struct mroce_wire_uc), 56);
 }
 
 static void data_round_trip(struct kunit *test)

@@ -43,6 +43,7 @@ enum mroce_type {
 	MROCE_T_PROBE		= 9,	/* struct mroce_wire_control, then padding; numbered */
 	MROCE_T_UD		= 10,	/* struct mroce_wire_ud and its payload; unnumbered */
 	MROCE_T_VERIFY		= 11,	/* struct mroce_wire_verify; unnumbered */
+	MROCE_T_UC		= 12,	/* struct mroce_wire_uc and its payload; unnumbered */
 	MROCE_T_MAX
 };
 
@@ -53,7 +54,8 @@ enum mroce_type {
  * @path: index of the path within the sending half; of an ACK: the path that it reports
  * @epoch: of that path; raised when the path takes a new source port
  * @number: path packet number; of an ACK: the highest number received (see there); 0 if unnumbered
- * @id: the 64-bit id that the receiver of this packet chose for this half; 0 in HELLO and UD
+ * @id: the 64-bit id that the receiver of this packet chose for this half; 0 in HELLO, UD and
+ *   UC
  */
 struct mroce_wire_base {
 	__u8	version;
@@ -453,6 +455,36 @@ struct mroce_wire_ud {
 	__u8	flags;
 	__u8	reserved;
 	__be32	length;
+} __attribute__((packed));
+
+/**
+ * struct mroce_wire_uc - one packet of a message of an unreliable connection; payload follows
+ * @base: the header of every packet
+ * @dst_qpn: receiver
+ * @src_qpn: sender; must be the one that the receiver is connected to
+ * @psn: number of this packet; begins at the PSN that the application gave, counts every packet
+ * @offset: of this packet's payload within the message, bytes; a multiple of @psize
+ * @length: of the whole message, bytes
+ * @addr: WRITE*: virtual address of this packet's first byte
+ * @rkey: WRITE*: key of the region
+ * @imm: immediate data
+ * @opcode: MROCE_OP_SEND, _SEND_IMM, _WRITE or _WRITE_IMM
+ * @flags: MROCE_F_FIRST, MROCE_F_LAST, MROCE_F_SOLICITED
+ * @psize: payload bytes of every packet of this message but the last
+ */
+struct mroce_wire_uc {
+	struct mroce_wire_base base;
+	__be32	dst_qpn;
+	__be32	src_qpn;
+	__be32	psn;
+	__be32	offset;
+	__be32	length;
+	__be64	addr;
+	__be32	rkey;
+	__be32	imm;
+	__u8	opcode;
+	__u8	flags;
+	__be16	psize;
 } __attribute__((packed));
 
 #endif

@@ -75,8 +75,9 @@ int to_rtr(struct ibv_qp *qp, struct ibv_qp *peer, unsigned int reads)
 	};
 
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			     IBV_QP_MIN_RNR_TIMER);
+			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			     (qp->qp_type == IBV_QPT_UC ? 0 : IBV_QP_MAX_DEST_RD_ATOMIC |
+							      IBV_QP_MIN_RNR_TIMER));
 }
 
 int to_rts(struct ibv_qp *qp, unsigned int reads)
@@ -86,8 +87,10 @@ int to_rts(struct ibv_qp *qp, unsigned int reads)
 		.rnr_retry = 7,
 	};
 
-	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
-			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN |
+			     (qp->qp_type == IBV_QPT_UC ? 0 : IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+							      IBV_QP_RNR_RETRY |
+							      IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
 int modify(struct ibv_qp *qp, enum ibv_qp_state state)

@@ -10,7 +10,10 @@ static const struct test tests[] = {
 	{ "window_2_invalidate", test_window_2_invalidate },
 	{ "window_2_zero_based", test_window_2_zero_based },
 	{ "window_2_bad_binds", test_window_2_bad_binds }, { "window_1", test_window_1 },
+	{ "window_uc", test_window_uc },
 	{ "rereg", test_rereg }, { "ud_sge", test_ud_sge }, { "group", test_group },
+	{ "uc", test_uc }, { "uc_refused", test_uc_refused }, { "uc_srq", test_uc_srq },
+	{ "uc_lossy", test_uc_lossy },
 	{ "group_receive", test_group_receive }, { "group_send", test_group_send },
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tests of mroce-verbs: windows.c, datagrams.c.
+ * The tests of mroce-verbs: windows.c, datagrams.c, uc.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -14,9 +14,14 @@ void test_window_2_zero_based(void);
 void test_window_2_bad_binds(void);
 void test_window_1(void);
 void test_rereg(void);
+void test_window_uc(void);
 void test_ud_sge(void);
 void test_group(void);
 void test_group_receive(void);
 void test_group_send(void);
+void test_uc(void);
+void test_uc_refused(void);
+void test_uc_srq(void);
+void test_uc_lossy(void);
 
 #endif

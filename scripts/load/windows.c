@@ -293,6 +293,21 @@ void test_window_1(void)
 	disconnect(&p);
 }
 
+void test_window_uc(void)
+{
+	struct ibv_mw *mw = made(ibv_alloc_mw(pd, IBV_MW_TYPE_2), "ibv_alloc_mw");
+	struct pair p;
+	uint32_t key;
+
+	qp_type = IBV_QPT_UC;
+	p = with_region();
+	key = bind_2(&p, mw, window(WINDOW, BYTES, IBV_ACCESS_REMOTE_WRITE), IBV_WC_SUCCESS);
+	writes(&p, (uintptr_t)WINDOW, key, "a window");
+	must(ibv_dealloc_mw(mw), "ibv_dealloc_mw");
+	must(ibv_dereg_mr(bindable), "ibv_dereg_mr");
+	disconnect(&p);
+}
+
 void test_rereg(void)
 {
 	struct ibv_qp_cap cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1 };

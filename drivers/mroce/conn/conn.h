@@ -244,6 +244,9 @@ void mroce_qp_unpin(struct mroce_txs *txs);
 struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id,
 				    bool response);
 
+/* A packet for a UC queue pair of @dev. @skb: payload at @off. */
+void mroce_uc_packet(struct mroce_dev *dev, const struct mroce_uc *p, struct sk_buff *skb,
+		     unsigned int off, const struct mroce_arrival *from);
 /* A datagram for UD or GSI queue pairs of @dev. @skb: payload at @off. */
 void mroce_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
 		    unsigned int off, const struct mroce_arrival *from);

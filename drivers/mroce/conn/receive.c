@@ -434,6 +434,29 @@ static void datagram(struct mroce_sock *sock, struct sk_buff *skb, const struct 
 	mroce_dev_put(dev);
 }
 
+static void unreliable(struct mroce_sock *sock, struct sk_buff *skb,
+		       const struct mroce_arrival *from)
+{
+	const unsigned int header = sizeof(struct mroce_wire_uc);
+	struct mroce_dev *dev;
+	struct mroce_uc u;
+	int err;
+
+	err = pskb_may_pull(skb, header)
+		      ? mroce_parse_uc(skb->data, header, skb->len - header, &u)
+		      : -EBADMSG;
+	if (err) {
+		stray(sock, from, reason_of(err));
+		return;
+	}
+	dev = mroce_dev_by_addr(sock, &from->daddr);
+	if (!dev)
+		return;
+	mroce_count_in(dev, 1, skb->len - header);
+	mroce_uc_packet(dev, &u, skb, header, from);
+	mroce_dev_put(dev);
+}
+
 /* ---- from the network layer ---- */
 
 void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from,
@@ -489,6 +512,9 @@ void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mr
 		break;
 	case MROCE_T_UD:
 		datagram(sock, skb, from);
+		break;
+	case MROCE_T_UC:
+		unreliable(sock, skb, from);
 		break;
 	}
 	consume_skb(skb);

@@ -11,19 +11,21 @@
 
 const struct mroce_opinfo mroce_opinfo[32] = {
 	[MROCE_OP_SEND] = {
-		.name = "SEND", .valid = 1, .payload = 1, .receive = 1, .place = 1,
+		.name = "SEND", .valid = 1, .payload = 1, .receive = 1, .place = 1, .uc = 1,
 	},
 	[MROCE_OP_SEND_IMM] = {
 		.name = "SEND_IMM", .valid = 1, .payload = 1, .receive = 1, .place = 1, .imm = 1,
+		.uc = 1,
 	},
 	[MROCE_OP_SEND_INV] = {
 		.name = "SEND_INV", .valid = 1, .payload = 1, .receive = 1, .place = 1, .inv = 1,
 	},
 	[MROCE_OP_WRITE] = {
-		.name = "WRITE", .valid = 1, .payload = 1, .rdma = 1,
+		.name = "WRITE", .valid = 1, .payload = 1, .rdma = 1, .uc = 1,
 	},
 	[MROCE_OP_WRITE_IMM] = {
 		.name = "WRITE_IMM", .valid = 1, .payload = 1, .rdma = 1, .receive = 1, .imm = 1,
+		.uc = 1,
 	},
 	[MROCE_OP_READ] = {
 		.name = "READ", .valid = 1, .rdma = 1, .answered = 1,

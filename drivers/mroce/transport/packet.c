@@ -506,6 +506,61 @@ size_t mroce_build_ud(void *p, const struct mroce_ud *u)
 	return sizeof(*w);
 }
 
+int mroce_parse_uc(const void *p, size_t len, size_t payload, struct mroce_uc *u)
+{
+	const struct mroce_wire_uc *w = p;
+	bool last;
+	int err;
+
+	err = parse_as(p, len, sizeof(*w), MROCE_T_UC, MROCE_T_UC, &u->base);
+	if (err)
+		return err;
+	if (w->opcode >= ARRAY_SIZE(mroce_opinfo) || !mroce_opinfo[w->opcode].uc)
+		return -EOPNOTSUPP;
+	u->dst_qpn = be32_to_cpu(w->dst_qpn);
+	u->src_qpn = be32_to_cpu(w->src_qpn);
+	u->psn = be32_to_cpu(w->psn);
+	u->offset = be32_to_cpu(w->offset);
+	u->length = be32_to_cpu(w->length);
+	u->addr = be64_to_cpu(w->addr);
+	u->rkey = be32_to_cpu(w->rkey);
+	u->imm = be32_to_cpu(w->imm);
+	u->opcode = w->opcode;
+	u->flags = w->flags;
+	u->psize = be16_to_cpu(w->psize);
+	if (u->dst_qpn & ~QPN_MASK || u->src_qpn & ~QPN_MASK || !u->psize)
+		return -EBADMSG;
+	/* that no sum of these overflows, the range check of the region finds out */
+	if (u->offset % u->psize || payload > u->psize || payload + u->offset > u->length)
+		return -EBADMSG;
+	last = payload + u->offset == u->length;
+	if (!!(u->flags & MROCE_F_FIRST) != !u->offset || !!(u->flags & MROCE_F_LAST) != last)
+		return -EBADMSG;
+	/* only the last packet of a message is short, and only an empty message is empty */
+	if (last ? !payload && u->length : payload != u->psize)
+		return -EBADMSG;
+	return 0;
+}
+
+size_t mroce_build_uc(void *p, const struct mroce_uc *u)
+{
+	struct mroce_wire_uc *w = p;
+
+	put_base(&w->base, &u->base, MROCE_T_UC, MROCE_WIRE_VERSION);
+	w->dst_qpn = cpu_to_be32(u->dst_qpn);
+	w->src_qpn = cpu_to_be32(u->src_qpn);
+	w->psn = cpu_to_be32(u->psn);
+	w->offset = cpu_to_be32(u->offset);
+	w->length = cpu_to_be32(u->length);
+	w->addr = cpu_to_be64(u->addr);
+	w->rkey = cpu_to_be32(u->rkey);
+	w->imm = cpu_to_be32(u->imm);
+	w->opcode = u->opcode;
+	w->flags = u->flags;
+	w->psize = cpu_to_be16(u->psize);
+	return sizeof(*w);
+}
+
 /* of a train these are the last packet's; of a message FIRST is the first packet's */
 #define LAST_ONLY	(MROCE_F_LAST | MROCE_F_ACKREQ)
 

@@ -104,6 +104,15 @@ struct mroce_ud {
 	u8 flags;
 };
 
+/* one packet of an unreliable connection; fields as in struct mroce_wire_uc */
+struct mroce_uc {
+	struct mroce_base base;
+	u64 addr;
+	u32 dst_qpn, src_qpn, psn, offset, length, rkey, imm;
+	u16 psize;
+	u8 opcode, flags;
+};
+
 /* One row an opcode: what a message of this kind is. See opcode.c. */
 struct mroce_opinfo {
 	const char *name;
@@ -116,6 +125,7 @@ struct mroce_opinfo {
 	u8 answered:1;	/* complete only with a response (READ, atomics) */
 	u8 imm:1;
 	u8 inv:1;
+	u8 uc:1;	/* may go unacknowledged */
 	u8 fixed;	/* payload bytes of a single-packet message of fixed form, else 0 */
 };
 
@@ -130,7 +140,8 @@ u32 mroce_packets(u8 opcode, u32 length, u16 psize);
  * version, -EOPNOTSUPP unknown type or opcode.
  *
  * mroce_parse_data() checks a single packet or a train: @payload is the number of
- * bytes behind the header, @count (out) the packets that these are.
+ * bytes behind the header, @count (out) the packets that these are. mroce_parse_uc() checks
+ * a packet with its payload.
  */
 int mroce_parse_base(const void *p, size_t len, struct mroce_base *b);
 int mroce_parse_data(const void *p, size_t len, size_t payload, struct mroce_data *d, u32 *count);
@@ -141,6 +152,7 @@ int mroce_parse_hello(const void *p, size_t len, struct mroce_hello *h);
 int mroce_parse_reset(const void *p, size_t len, struct mroce_reset *r);
 int mroce_parse_verify(const void *p, size_t len, struct mroce_verify *v);
 int mroce_parse_ud(const void *p, size_t len, struct mroce_ud *u);
+int mroce_parse_uc(const void *p, size_t len, size_t payload, struct mroce_uc *u);
 
 /*
  * Builders: write the header (and records) at @p, which has room for
@@ -168,6 +180,7 @@ size_t mroce_build_hello(void *p, const struct mroce_hello *h);
 size_t mroce_build_reset(void *p, const struct mroce_reset *r);
 size_t mroce_build_verify(void *p, const struct mroce_verify *v);
 size_t mroce_build_ud(void *p, const struct mroce_ud *u);
+size_t mroce_build_uc(void *p, const struct mroce_uc *u);
 
 /*
  * mroce_cut_data() - turn packet 0 of a train, at @wire, into packet @i

@@ -31,6 +31,8 @@
 	X(RX_STATE,		"rx_state",		"connection or device is closing") \
 	X(RX_GSO,		"rx_gso", \
 	  "forged or unusable segmentation offload") \
+	X(RX_GAP,		"rx_gap", \
+	  "packet of a UC message of which earlier ones are missing") \
 	/* packets not taken, with the sender told */ \
 	X(RX_DUPLICATE,		"rx_duplicate",		"stream number already placed") \
 	X(RX_CLAIMED,		"rx_claimed", \

@@ -33,7 +33,7 @@ static void ah_erase(struct mroce_dev *dev, struct mroce_ah *ah)
 	xa_unlock_irqrestore(&dev->ah_xa, flags);
 }
 
-static int gid_ifindex(const struct ib_gid_attr *attr)
+int mroce_gid_ifindex(const struct ib_gid_attr *attr)
 {
 	struct net_device *ndev;
 	int ifindex = 0;
@@ -44,6 +44,12 @@ static int gid_ifindex(const struct ib_gid_attr *attr)
 		ifindex = ndev->ifindex;
 	rcu_read_unlock();
 	return ifindex;
+}
+
+__be16 mroce_path_port(void)
+{
+	return htons(MROCE_PATH_PORT_BASE |
+		     (get_random_u32() & GENMASK(MROCE_PATH_PORT_BITS - 1, 0)));
 }
 
 int mroce_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata)
@@ -68,9 +74,7 @@ int mroce_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_
 	init_completion(&ah->unused);
 	/* datagrams of one handle keep one path, those of others may take another */
 	mroce_flow_init(&ah->flow, &saddr, &daddr,
-			htons(MROCE_PATH_PORT_BASE |
-			      (get_random_u32() & GENMASK(MROCE_PATH_PORT_BITS - 1, 0))),
-			gid_ifindex(grh->sgid_attr));
+			mroce_path_port(), mroce_gid_ifindex(grh->sgid_attr));
 	ah->flow.tclass = grh->traffic_class & ~INET_ECN_MASK;
 	ah->flow.hop_limit = grh->hop_limit;
 

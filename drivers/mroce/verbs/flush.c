@@ -207,6 +207,8 @@ void mroce_qp_quiesce(struct mroce_qp *qp, bool all)
 
 	lockdep_assert_held(&qp->mutex);
 	await_builders(qp);
+	if (mroce_qp_is_uc(qp))
+		mroce_uc_disconnect(qp);
 	if (!qp->txh)
 		return;
 	if (h)

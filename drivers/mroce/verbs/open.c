@@ -19,8 +19,8 @@
 
 /* ---- RTR, RTS and the way back ---- */
 
-static int check_address(struct mroce_qp *qp, const struct ib_qp_attr *attr, struct in6_addr *saddr,
-			 struct in6_addr *daddr)
+int mroce_qp_check_address(struct mroce_qp *qp, const struct ib_qp_attr *attr,
+			   struct in6_addr *saddr, struct in6_addr *daddr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 	struct ib_device *ib = qp->ib.device;
@@ -120,7 +120,7 @@ int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 	int ret;
 	u32 id;
 
-	ret = check_address(qp, attr, &saddr, &daddr);
+	ret = mroce_qp_check_address(qp, attr, &saddr, &daddr);
 	if (ret)
 		return ret;
 	h = mroce_txhalf_attach(dev, &saddr, &daddr);
@@ -359,7 +359,7 @@ void mroce_qp_opened(struct mroce_dev *dev, struct mroce_rxhalf *h, const struct
 	reply->status = MROCE_OPEN_NOT_READY;
 	if (!qp)
 		return;
-	if (mroce_qp_is_ud(qp)) {
+	if (!mroce_qp_is_rc(qp)) {
 		mroce_drop(dev, MROCE_REASON_NAK_NOT_READY);
 		goto put;
 	}
@@ -473,7 +473,7 @@ void mroce_qp_credit(struct mroce_qp *qp)
 	bool wanted = false;
 	u32 credit;
 
-	if (mroce_qp_is_ud(qp) || qp->srq)
+	if (!mroce_qp_is_rc(qp) || qp->srq)
 		return;
 	credit = mroce_rq_limit(&qp->rq);
 	spin_lock_bh(&qp->lock);

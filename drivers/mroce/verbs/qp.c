@@ -112,9 +112,11 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 			return;
 		if (qp && (!cq || qp->scq == cq || qp->rcq == cq)) {
 			mroce_qp_error(qp, reason);
-			/* of the device's end the device tells */
+			/* of the device's end the device tells, and no route outlives it */
 			if (cq)
 				mroce_qp_raise(qp, MROCE_QPE_FATAL);
+			else
+				mroce_flow_drop(&qp->uc.flow);
 		}
 		if (qp)
 			mroce_qp_put(qp);
@@ -144,7 +146,7 @@ void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)
 	if (!(doorbells & MROCE_DOORBELL_SQ))
 		return;
 	do {
-		if (mroce_qp_is_ud(qp)) {
+		if (!mroce_qp_is_rc(qp)) {
 			n = mroce_ud_run(qp, BATCH);
 		} else {
 			h = NULL;
@@ -244,6 +246,11 @@ static int check_init(struct mroce_dev *dev, const struct ib_qp_init_attr *init,
 	switch (init->qp_type) {
 	case IB_QPT_RC:
 	case IB_QPT_UD:
+		break;
+	case IB_QPT_UC:
+		/* a message is cut in the caller, of any length: not for a tasklet */
+		if (!user)
+			return -EOPNOTSUPP;
 		break;
 	case IB_QPT_GSI:
 		if (user)
@@ -395,6 +402,7 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	spin_lock_init(&qp->bound.lock);
 	spin_lock_init(&qp->sq.post_lock);
 	mutex_init(&qp->mutex);
+	mroce_flow_init(&qp->uc.flow, &in6addr_any, &in6addr_any, 0, 0);
 	init_completion(&qp->unused);
 	INIT_WORK(&qp->flush, mroce_qp_flush_work);
 	INIT_WORK(&qp->event, mroce_qp_event_work);
@@ -412,7 +420,7 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 		}
 		qp->holds_module = true;
 	}
-	if (mroce_qp_is_ud(qp) && qp->srq) {
+	if (!mroce_qp_is_rc(qp) && qp->srq) {
 		qp->ud_recv = kzalloc(struct_size(qp->ud_recv, sge, qp->srq->rq.max_sge),
 				      GFP_KERNEL_ACCOUNT);
 		if (!qp->ud_recv) {

@@ -3,7 +3,8 @@
  * The queue pair: qp.c creates and destroys it and takes doorbells; qp_state.c modifies and
  * queries; open.c binds it to its connection; sq.c takes requests from the send ring to the engine,
  * wqe.c reads and checks one, progress.c completes them; build.c fills packets; recv.c places
- * what arrives; responder.c is the cursor; flush.c the error state; ud.c datagrams and the GSI.
+ * what arrives; responder.c is the cursor; flush.c the error state; ud.c datagrams and the GSI;
+ * uc.c unreliable connections.
  *
  * qp->lock is taken with bottom halves off; order qp->lock > half->lock > cq->lock, and
  * nothing is sent, copied from or to packets of a connection, or told to a program under it.
@@ -13,6 +14,7 @@
 
 #include "verbs.h"
 #include "../conn/conn.h"
+#include "../transport/uc.h"
 
 #define MROCE_SEND_REG_MR 32 /* struct mroce_send.opcode beyond enum mroce_wqe_opcode */
 #define MROCE_GSI_QPN	  1
@@ -152,6 +154,20 @@ enum mroce_qp_event {
 };
 
 /**
+ * struct mroce_uc_qp - what a queue pair of type UC has in place of a connection
+ * @flow: to the peer
+ * @psn: number of the next packet; whoever sends has it alone
+ * @rx: under ud_lock
+ * @taken: ud_recv holds a buffer of the SRQ; under ud_lock
+ */
+struct mroce_uc_qp {
+	struct mroce_flow flow;
+	u32 psn;
+	struct mroce_uc_rx rx;
+	bool taken;
+};
+
+/**
  * struct mroce_qp - a queue pair
  * @handle: its entry in the device's tables, and its references
  * @lock: bottom halves off. State, send queue, completions of sends.
@@ -174,8 +190,8 @@ enum mroce_qp_event {
  *	reset
  * @close_told: CLOSE was sent; @established: something of the peer has arrived
  * @quiet: error state: nothing touches buffers any more, requests may be flushed
- * @ud_lock: UD and GSI: taking and filling of receive buffers
- * @ud_recv: UD with an SRQ: the request being filled
+ * @ud_lock: UD, GSI and UC: taking and filling of receive buffers
+ * @ud_recv: UD and UC with an SRQ: the request being filled
  */
 struct mroce_qp {
 	struct ib_qp ib;
@@ -212,6 +228,7 @@ struct mroce_qp {
 
 	spinlock_t ud_lock; /* receive queue of datagrams */
 	struct mroce_recv *ud_recv;
+	struct mroce_uc_qp uc;
 
 	struct completion unused;
 	struct work_struct flush;
@@ -244,15 +261,26 @@ static inline struct mroce_mr *mroce_qp_mr_get(struct mroce_qp *qp, u32 rkey, in
 				   reason);
 }
 
-/* RC: the states in which packets of the peer are taken */
+/* RC and UC: the states in which packets of the peer are taken */
 static inline bool mroce_qp_receives(const struct mroce_qp *qp)
 {
 	return qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD;
 }
 
+static inline bool mroce_qp_is_rc(const struct mroce_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_RC;
+}
+
+static inline bool mroce_qp_is_uc(const struct mroce_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_UC;
+}
+
+/* the GSI included */
 static inline bool mroce_qp_is_ud(const struct mroce_qp *qp)
 {
-	return qp->ib.qp_type != IB_QPT_RC;
+	return !mroce_qp_is_rc(qp) && !mroce_qp_is_uc(qp);
 }
 
 /* qp.c */
@@ -276,6 +304,9 @@ int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init_attr);
 
 /* open.c: connection of an RC queue pair. mutex is held. */
+/* addresses that a connection can be between; -EINVAL, and it is logged */
+int mroce_qp_check_address(struct mroce_qp *qp, const struct ib_qp_attr *attr,
+			   struct in6_addr *saddr, struct in6_addr *daddr);
 int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr); /* to RTR; may sleep */
 void mroce_qp_start(struct mroce_qp *qp); /* to RTS */
 /*
@@ -311,6 +342,8 @@ u8 mroce_wc_opcode(u8 opcode); /* IB_WC_* of a struct mroce_send.opcode */
  */
 unsigned int mroce_sq_fetch(struct mroce_qp *qp, unsigned int budget);
 u32 mroce_sq_posted(struct mroce_qp *qp);
+/* LOCAL_INV, REG_MR, BIND_MW: carries it out, and says in it how */
+void mroce_sq_run_local(struct mroce_qp *qp, struct mroce_send *s);
 /* the same, and completes what is done at once, until nothing more can be done */
 unsigned int mroce_sq_advance(struct mroce_qp *qp, unsigned int budget);
 
@@ -347,7 +380,14 @@ void mroce_qp_flush_soon(struct mroce_qp *qp);
 /* no copy of the peer's packets runs and none begins; the engine's streams are stopped. Sleeps. */
 void mroce_qp_quiesce(struct mroce_qp *qp, bool all);
 
-/* ud.c */
+/* uc.c; the first two in process context, under the mutex */
+int mroce_uc_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr); /* to RTR */
+void mroce_uc_begin(struct mroce_qp *qp, u32 psn); /* to RTS */
+void mroce_uc_disconnect(struct mroce_qp *qp);
+/* all packets of a message; its status says if it failed. No lock, one caller a queue pair. */
+void mroce_uc_send(struct mroce_qp *qp, struct mroce_send *s);
+
+/* ud.c, of UC too */
 unsigned int mroce_ud_run(struct mroce_qp *qp, unsigned int budget);
 u32 mroce_ud_max(const struct mroce_qp *qp);
 /* The caller's reference is put. Softirq. */

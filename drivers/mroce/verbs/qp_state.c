@@ -158,11 +158,13 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 			mroce_qp_error(qp, MROCE_REASON_ERR_FLUSHED);
 		return 0;
 	case IB_QPS_RTR:
-		if (!mroce_qp_is_ud(qp)) {
+		ret = 0;
+		if (mroce_qp_is_rc(qp))
 			ret = mroce_qp_connect(qp, attr);
-			if (ret)
-				return ret;
-		}
+		else if (mroce_qp_is_uc(qp))
+			ret = mroce_uc_connect(qp, attr);
+		if (ret)
+			return ret;
 		break;
 	default:
 		break;
@@ -171,9 +173,11 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 	qp->attr = *attr;
 	WRITE_ONCE(qp->rreq.rnr_timer, attr->min_rnr_timer);
 	spin_unlock_bh(&qp->lock);
-	if (to == IB_QPS_RTS && from == IB_QPS_RTR && !mroce_qp_is_ud(qp))
+	if (to == IB_QPS_RTS && from == IB_QPS_RTR && mroce_qp_is_uc(qp))
+		mroce_uc_begin(qp, attr->sq_psn);
+	if (to == IB_QPS_RTS && from == IB_QPS_RTR && mroce_qp_is_rc(qp))
 		mroce_qp_start(qp);
-	else if (to != from && (to != IB_QPS_RTR || mroce_qp_is_ud(qp)))
+	else if (to != from && (to != IB_QPS_RTR || !mroce_qp_is_rc(qp)))
 		set_state(qp, to);
 	/* requests that waited in the ring */
 	if (to == IB_QPS_RTS && from != IB_QPS_RTS)

@@ -34,7 +34,7 @@ static bool may_run(const struct mroce_sq *sq, const struct mroce_send *s)
 	return true;
 }
 
-static void run_local(struct mroce_qp *qp, struct mroce_send *s)
+void mroce_sq_run_local(struct mroce_qp *qp, struct mroce_send *s)
 {
 	enum mroce_reason reason;
 
@@ -108,7 +108,7 @@ unsigned int mroce_sq_fetch(struct mroce_qp *qp, unsigned int budget)
 			s->flags |= MROCE_WQE_SIGNALED;
 		sq->fetched++;
 		if (good && !s->wire)
-			run_local(qp, s);
+			mroce_sq_run_local(qp, s);
 		wire |= s->wire;
 		if (!good || s->status != IB_WC_SUCCESS) {
 			sq->stopped = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Datagrams: queue pairs of type UD and the GSI (queue pair 1, ib_mad's). Outside of any
+ * Datagrams: queue pairs of type UD and the GSI (queue pair 1, ib_mad's), and the send queue of
+ * those of type UC. Outside of any
  * connection; copied when posted, complete when handed to the stack, whatever becomes of them
  * (rule 11). A receiver's lock covers one buffer being filled, at most the port's MTU: it is taken
  * for datagrams alone, and keeps completions in the order of buffers.
@@ -72,8 +73,6 @@ static void send(struct mroce_qp *qp, struct mroce_send *s)
 	struct sk_buff *skb;
 	int err;
 
-	if (s->status)
-		return;
 	ah = qp->user ? mroce_ah_get(dev, qp->ib.pd, s->ah) : s->kah;
 	if (!ah) {
 		s->status = IB_WC_LOC_QP_OP_ERR;
@@ -103,6 +102,9 @@ static unsigned int fetch(struct mroce_qp *qp, unsigned int most)
 
 	if (qp->state != IB_QPS_RTS || sq->stopped)
 		return 0;
+	/* whoever sends looks again before it leaves */
+	if (mroce_qp_is_uc(qp) && sq->building)
+		return 0;
 	posted = mroce_sq_posted(qp);
 	while (sq->fetched != posted && sq->fetched - first < most) {
 		struct mroce_send *s = mroce_sq_send(sq, sq->fetched);
@@ -124,12 +126,27 @@ static unsigned int fetch(struct mroce_qp *qp, unsigned int most)
 	return sq->fetched - first;
 }
 
+static void carry_out(struct mroce_qp *qp, struct mroce_send *s)
+{
+	if (s->status)
+		return;
+	if (!s->wire) {
+		mroce_sq_run_local(qp, s);
+	} else if (mroce_qp_is_uc(qp)) {
+		mroce_uc_send(qp, s);
+	} else {
+		local_bh_disable();
+		send(qp, s);
+		local_bh_enable();
+	}
+}
+
 unsigned int mroce_ud_run(struct mroce_qp *qp, unsigned int budget)
 {
 	enum { BATCH = 16 };
 	struct mroce_sq *sq = &qp->sq;
 	unsigned int done = 0, n;
-	u32 first, i;
+	u32 first, sent, i;
 
 	do {
 		spin_lock_bh(&qp->lock);
@@ -142,19 +159,23 @@ unsigned int mroce_ud_run(struct mroce_qp *qp, unsigned int budget)
 
 		/* these slots are ours until they are complete */
 		for (i = first; i != first + n; i++) {
-			local_bh_disable();
-			send(qp, mroce_sq_send(sq, i));
-			local_bh_enable();
+			struct mroce_send *s = mroce_sq_send(sq, i);
+
+			carry_out(qp, s);
+			/* those behind one that failed are flushed */
+			if (s->status)
+				break;
 		}
 
 		spin_lock_bh(&qp->lock);
 		sq->building -= n;
-		for (i = first; i != first + n; i++)
+		sent = i;
+		for (i = first; i != first + n && i != sent + 1; i++)
 			mroce_sq_send(sq, i)->complete = true;
 		mroce_sq_retire(qp);
 		spin_unlock_bh(&qp->lock);
 		done += n;
-	} while (n == BATCH && done < budget);
+	} while ((n == BATCH || mroce_qp_is_uc(qp)) && done < budget);
 	return done;
 }
 

@@ -374,6 +374,10 @@ static inline struct mroce_ah *to_mah(struct ib_ah *ib)
 /* by number, of this domain; a reference (rule: destroy waits for it) */
 struct mroce_ah *mroce_ah_get(struct mroce_dev *dev, struct ib_pd *pd, u32 ahn);
 void mroce_ah_put(struct mroce_ah *ah);
+/* the netdev of a GID, 0: none */
+int mroce_gid_ifindex(const struct ib_gid_attr *attr);
+/* a source port at random: the network's hash chooses a path by it */
+__be16 mroce_path_port(void);
 
 /* ---- provided by verbs/qp.c, used by device.c and cq.c ---- */
 /*

@@ -9,6 +9,7 @@
 
 #define TYPE_RC BIT(0)
 #define TYPE_UD BIT(1)
+#define TYPE_UC BIT(2)
 
 /* one row a request: what it needs and how it completes */
 struct wqe_info {
@@ -27,13 +28,13 @@ struct wqe_info {
 static const struct wqe_info wqe_info[] = {
 	[MROCE_WQE_SEND] = {
 		.valid = true,
-		.types = TYPE_RC | TYPE_UD,
+		.types = TYPE_RC | TYPE_UD | TYPE_UC,
 		.wc = IB_WC_SEND,
 		.inline_ok = true,
 	},
 	[MROCE_WQE_SEND_IMM] = {
 		.valid = true,
-		.types = TYPE_RC | TYPE_UD,
+		.types = TYPE_RC | TYPE_UD | TYPE_UC,
 		.wc = IB_WC_SEND,
 		.imm = true,
 		.inline_ok = true,
@@ -46,14 +47,14 @@ static const struct wqe_info wqe_info[] = {
 	},
 	[MROCE_WQE_WRITE] = {
 		.valid = true,
-		.types = TYPE_RC,
+		.types = TYPE_RC | TYPE_UC,
 		.wc = IB_WC_RDMA_WRITE,
 		.remote = true,
 		.inline_ok = true,
 	},
 	[MROCE_WQE_WRITE_IMM] = {
 		.valid = true,
-		.types = TYPE_RC,
+		.types = TYPE_RC | TYPE_UC,
 		.wc = IB_WC_RDMA_WRITE,
 		.remote = true,
 		.imm = true,
@@ -83,11 +84,11 @@ static const struct wqe_info wqe_info[] = {
 		.access = IB_ACCESS_LOCAL_WRITE,
 	},
 	[MROCE_WQE_LOCAL_INV] = {.valid = true,
-				 .types = TYPE_RC,
+				 .types = TYPE_RC | TYPE_UC,
 				 .wc = IB_WC_LOCAL_INV,
 				 .local = true},
 	[MROCE_WQE_BIND_MW] = {.valid = true,
-			       .types = TYPE_RC,
+			       .types = TYPE_RC | TYPE_UC,
 			       .wc = IB_WC_BIND_MW,
 			       .local = true},
 	[MROCE_SEND_REG_MR] = {
@@ -98,6 +99,13 @@ static const struct wqe_info wqe_info[] = {
 		.kernel = true,
 	},
 };
+
+static u8 type_of(const struct mroce_qp *qp)
+{
+	if (mroce_qp_is_rc(qp))
+		return TYPE_RC;
+	return mroce_qp_is_uc(qp) ? TYPE_UC : TYPE_UD;
+}
 
 static const struct wqe_info *info_of(u8 opcode)
 {
@@ -179,7 +187,7 @@ bool mroce_send_check(struct mroce_qp *qp, struct mroce_send *s)
 	enum mroce_reason reason;
 	u64 total;
 
-	if (!info || !(info->types & (mroce_qp_is_ud(qp) ? TYPE_UD : TYPE_RC)))
+	if (!info || !(info->types & type_of(qp)))
 		return bad(s, IB_WC_LOC_QP_OP_ERR, MROCE_REASON_ERR_LOCAL_OP);
 	s->status = IB_WC_SUCCESS;
 	if (info->local)
@@ -261,7 +269,7 @@ static int build(const struct mroce_qp *qp, const struct ib_send_wr *wr, struct 
 	if (opcode < 0)
 		return -EINVAL;
 	info = info_of(opcode);
-	if (!(info->types & (mroce_qp_is_ud(qp) ? TYPE_UD : TYPE_RC)))
+	if (!(info->types & type_of(qp)))
 		return -EINVAL;
 	if (wr->send_flags &
 	    ~(IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_INLINE))
