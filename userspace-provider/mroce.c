@@ -168,6 +168,7 @@ static int mroce_get_context(struct mroce_context *ctx)
 #endif
 	if (!ret && resp.abi != MROCE_ABI_VERSION)
 		ret = EPROTONOSUPPORT;
+	ctx->caps = resp.caps;
 	if (ret == EPROTONOSUPPORT)
 		verbs_err(&ctx->vctx,
 			  "the mroce module does not speak ABI version %u; update the module or this provider\n",

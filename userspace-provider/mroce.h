@@ -3,8 +3,8 @@
  * Objects of the mroce provider and what its files share.
  *
  * Lock order: CQ, then the context's list of queue pairs. The locks of a send or
- * receive ring are taken alone and never held over a system call; a CQ's is held
- * over one only in resize_cq.
+ * receive ring are taken alone and never held over a system call, but while the
+ * ring of an SRQ is replaced; a CQ's is held over one only in resize_cq.
  */
 #ifndef MROCE_PROVIDER_H
 #define MROCE_PROVIDER_H
@@ -51,6 +51,7 @@ struct mroce_context {
 	struct verbs_context vctx;
 	pthread_mutex_t qp_mutex;	/* protects qps */
 	struct list_head qps;
+	uint64_t caps;			/* MROCE_CAP_* of the module */
 };
 
 /* a lock that objects of a single-threaded domain go without */

@@ -163,15 +163,55 @@ err_free:
 	return NULL;
 }
 
+/* under the lock of the ring: nothing is posted until the new one is there */
+static int resize_ring(struct mroce_srq *srq, uint32_t max_wr)
+{
+	struct ibv_context *context = srq->vsrq.srq.context;
+	DECLARE_COMMAND_BUFFER(cmdb, UVERBS_OBJECT_SRQ,
+			       MROCE_METHOD_SRQ_RESIZE, 3);
+	struct mroce_ring_info info = {};
+	struct mroce_map map = {};
+	int ret;
+
+	fill_attr_in_obj(cmdb, MROCE_ATTR_SRQ_RESIZE_HANDLE,
+			 srq->vsrq.srq.handle);
+	fill_attr_in_uint32(cmdb, MROCE_ATTR_SRQ_RESIZE_WR, max_wr);
+	fill_attr_out_ptr(cmdb, MROCE_ATTR_SRQ_RESIZE_RING, &info);
+	ret = execute_ioctl(context, cmdb);
+	if (ret)
+		return ret;
+
+	ret = mroce_map_ring(context->cmd_fd, &info,
+			     sizeof(struct mroce_rq_wqe), &map);
+	mroce_unmap_ring(&srq->rq.map);
+	/* the module reads the new one all the same: without it all is full */
+	srq->rq.limit = 0;
+	if (ret)
+		return ret;
+	srq->rq.map = map;
+	srq->rq.prod = mroce_load(&map.ring->producer);
+	srq->rq.cons = mroce_load(&map.ring->consumer);
+	srq->rq.limit = info.entries;
+	return 0;
+}
+
 int mroce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		     int mask)
 {
+	struct mroce_srq *srq = to_msrq(ibsrq);
 	struct ibv_modify_srq cmd = {};
+	int ret;
 
-	/* a mapped ring keeps its size */
-	if (mask & IBV_SRQ_MAX_WR)
-		return EOPNOTSUPP;
-
+	if (mask & IBV_SRQ_MAX_WR) {
+		if (!(to_mctx(ibsrq->context)->caps & MROCE_CAP_SRQ_RESIZE))
+			return EOPNOTSUPP;
+		mroce_lock(&srq->lock);
+		ret = resize_ring(srq, attr->max_wr);
+		mroce_unlock(&srq->lock);
+		mask &= ~IBV_SRQ_MAX_WR;
+		if (ret || !mask)
+			return ret;
+	}
 	return ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
 }
 

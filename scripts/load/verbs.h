@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tests of mroce-verbs: windows.c, datagrams.c, uc.c.
+ * The tests of mroce-verbs: windows.c, datagrams.c, uc.c, queues.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -23,5 +23,9 @@ void test_uc(void);
 void test_uc_refused(void);
 void test_uc_srq(void);
 void test_uc_lossy(void);
+void test_sqd(void);
+void test_srq_resize(void);
+void test_srq_limit(void);
+void test_cq_resize(void);
 
 #endif

@@ -185,6 +185,18 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 	return 0;
 }
 
+/* READs and atomics outstanding at once; what is under way is not counted anew */
+static void set_reads(struct mroce_qp *qp, u8 reads)
+{
+	spin_lock_bh(&qp->lock);
+	if (qp->txh) {
+		spin_lock(&qp->txh->lock);
+		qp->req.reads_max = max_t(u8, reads, 1);
+		spin_unlock(&qp->txh->lock);
+	}
+	spin_unlock_bh(&qp->lock);
+}
+
 int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct mroce_qp *qp = to_mqp(ibqp);
@@ -209,15 +221,16 @@ int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 	ret = check_attr(qp, attr, mask);
 	if (ret)
 		goto unlock;
-	/* a stream keeps its address and its resources */
-	if (from == IB_QPS_SQD &&
-	    mask & (IB_QP_AV | IB_QP_PORT | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MAX_QP_RD_ATOMIC)) {
+	/* a stream keeps its address and its responder's resources */
+	if (from == IB_QPS_SQD && mask & (IB_QP_AV | IB_QP_MAX_DEST_RD_ATOMIC)) {
 		ret = -EOPNOTSUPP;
 		goto unlock;
 	}
 	new = qp->attr;
 	merge(&new, attr, mask);
 	ret = transition(qp, from, to, &new);
+	if (!ret && from == IB_QPS_SQD && mask & IB_QP_MAX_QP_RD_ATOMIC)
+		set_reads(qp, new.max_rd_atomic);
 unlock:
 	mutex_unlock(&qp->mutex);
 	return ret;

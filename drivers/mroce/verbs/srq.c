@@ -224,6 +224,7 @@ int mroce_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib
 	refcount_set(&srq->refs, 1);
 	init_completion(&srq->unused);
 	spin_lock_init(&srq->waiters_lock);
+	mutex_init(&srq->resize);
 	INIT_LIST_HEAD(&srq->waiters);
 	INIT_LIST_HEAD(&srq->given);
 	INIT_WORK(&srq->event_work, srq_event);
@@ -258,16 +259,95 @@ give:
 	return err;
 }
 
+static void copy_slots(const struct mroce_rq *rq, struct mroce_kring *to, u32 from, u32 end)
+{
+	for (; from != end; from++)
+		memcpy(mroce_kring_slot(to, from), mroce_kring_slot(&rq->ring, from), to->stride);
+}
+
+/*
+ * Copies what is posted and takes the new ring in place of the old one. Most is copied without the
+ * lock: a slot that was not read is not written again, and of one that is read meanwhile the copy
+ * is not looked at.
+ */
+static int move_slots(struct mroce_srq *srq, struct mroce_kring *ring)
+{
+	enum { BATCH = 64 };
+	struct mroce_rq *rq = &srq->rq;
+	u32 from, end, now, n;
+	int err = -EINVAL;
+
+	spin_lock_irq(&rq->lock);
+	from = rq->fetched;
+	end = from + mroce_kring_filled(&rq->ring, from);
+	spin_unlock_irq(&rq->lock);
+	if (end - from > ring->entries)
+		return err;
+	while (from != end) {
+		n = min_t(u32, end - from, BATCH);
+		copy_slots(rq, ring, from, from + n);
+		from += n;
+		cond_resched();
+	}
+
+	spin_lock_irq(&rq->lock);
+	now = rq->fetched + mroce_kring_filled(&rq->ring, rq->fetched);
+	/* whoever posts meanwhile knows better than to post much */
+	if (now - rq->fetched <= ring->entries && now - end <= BATCH &&
+	    srq->limit <= ring->entries) {
+		copy_slots(rq, ring, end, now);
+		ring->head->producer = now;
+		ring->head->consumer = rq->fetched;
+		ring->head->flags = rq->flags;
+		swap(rq->ring, *ring);
+		rq->entries = rq->ring.entries;
+		err = 0;
+	}
+	spin_unlock_irq(&rq->lock);
+	return err;
+}
+
+/* @attrs: of a program, which is told where its new ring is */
+static int resize(struct mroce_srq *srq, u32 wr, struct ib_ucontext *uctx,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct mroce_ring_info info = {};
+	struct mroce_kring ring = {};
+	int err;
+
+	if (!wr || wr > MROCE_MAX_SRQ_WR)
+		return -EINVAL;
+
+	mutex_lock(&srq->resize);
+	err = mroce_kring_alloc(&ring, uctx, roundup_pow_of_two(wr), srq->rq.ring.stride, &info);
+	if (!err && attrs)
+		err = uverbs_copy_to(attrs, MROCE_ATTR_SRQ_RESIZE_RING, &info, sizeof(info));
+	if (!err)
+		err = move_slots(srq, &ring);
+	/* the old one, or the new one that they do not fit into */
+	mroce_kring_free(&ring);
+	mutex_unlock(&srq->resize);
+	return err;
+}
+
 int mroce_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		     struct ib_udata *udata)
 {
 	struct mroce_srq *srq = to_msrq(ib);
 	unsigned long flags;
+	int err;
 
-	/* a mapped ring keeps its size */
-	if (mask & ~IB_SRQ_LIMIT)
+	/* a program's ring is mapped: it has a method of its own */
+	if (mask & ~(IB_SRQ_LIMIT | IB_SRQ_MAX_WR) || (mask & IB_SRQ_MAX_WR && udata))
 		return -EOPNOTSUPP;
-	if (attr->srq_limit > srq->rq.entries)
+	if (mask & IB_SRQ_MAX_WR) {
+		err = resize(srq, attr->max_wr, NULL, NULL);
+		if (err)
+			return err;
+	}
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > READ_ONCE(srq->rq.entries))
 		return -EINVAL;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
@@ -282,7 +362,7 @@ int mroce_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 {
 	struct mroce_srq *srq = to_msrq(ib);
 
-	attr->max_wr = srq->rq.entries;
+	attr->max_wr = READ_ONCE(srq->rq.entries);
 	attr->max_sge = srq->rq.max_sge;
 	attr->srq_limit = READ_ONCE(srq->limit);
 	return 0;
@@ -299,6 +379,7 @@ int mroce_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 	cancel_work_sync(&srq->event_work);
 	cancel_work_sync(&srq->wake_work);
 
+	mutex_destroy(&srq->resize);
 	free_given(srq);
 	mroce_rq_free(&srq->rq);
 	atomic_dec(&dev->srqs);
@@ -324,7 +405,7 @@ int mroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 	return err;
 }
 
-/* ---- the doorbell ---- */
+/* ---- methods of programs ---- */
 
 static int UVERBS_HANDLER(MROCE_METHOD_SRQ_DOORBELL)(struct uverbs_attr_bundle *attrs)
 {
@@ -340,7 +421,33 @@ DECLARE_UVERBS_NAMED_METHOD(MROCE_METHOD_SRQ_DOORBELL,
 			    UVERBS_ATTR_IDR(MROCE_ATTR_SRQ_DOORBELL_HANDLE, UVERBS_OBJECT_SRQ,
 					    UVERBS_ACCESS_READ, UA_MANDATORY));
 
-ADD_UVERBS_METHODS(mroce_srq_methods, UVERBS_OBJECT_SRQ, &UVERBS_METHOD(MROCE_METHOD_SRQ_DOORBELL));
+static int UVERBS_HANDLER(MROCE_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_srq *ib = uverbs_attr_get_obj(attrs, MROCE_ATTR_SRQ_RESIZE_HANDLE);
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	u32 wr;
+	int err;
+
+	if (IS_ERR(ib))
+		return PTR_ERR(ib);
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_copy_from(&wr, attrs, MROCE_ATTR_SRQ_RESIZE_WR);
+	return err ?: resize(to_msrq(ib), wr, uctx, attrs);
+}
+
+/* for doorbells it is not locked: they would fail meanwhile */
+DECLARE_UVERBS_NAMED_METHOD(MROCE_METHOD_SRQ_RESIZE,
+			    UVERBS_ATTR_IDR(MROCE_ATTR_SRQ_RESIZE_HANDLE, UVERBS_OBJECT_SRQ,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MROCE_ATTR_SRQ_RESIZE_WR, UVERBS_ATTR_TYPE(u32),
+					       UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MROCE_ATTR_SRQ_RESIZE_RING,
+						UVERBS_ATTR_TYPE(struct mroce_ring_info),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(mroce_srq_methods, UVERBS_OBJECT_SRQ, &UVERBS_METHOD(MROCE_METHOD_SRQ_DOORBELL),
+		   &UVERBS_METHOD(MROCE_METHOD_SRQ_RESIZE));
 
 const struct uapi_definition mroce_srq_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &mroce_srq_methods),

@@ -323,6 +323,7 @@ struct mroce_srq {
 	struct list_head given;		/* struct mroce_given, @ngiven of them; under rq.lock */
 	u32 ngiven;
 	struct work_struct event_work, wake_work;
+	struct mutex resize;		/* one at a time */
 };
 
 struct mroce_srq_waiter {

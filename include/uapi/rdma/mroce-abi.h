@@ -211,10 +211,13 @@ struct mroce_alloc_ucontext_req {
 	__u32 abi_max;
 };
 
+/* what a module of version 1 may offer beyond its first edition */
+#define MROCE_CAP_SRQ_RESIZE	(1ULL << 0)	/* MROCE_METHOD_SRQ_RESIZE */
+
 struct mroce_alloc_ucontext_resp {
 	__u32 abi;		/* the version in use */
 	__u32 reserved;
-	__aligned_u64 caps;	/* none defined in version 1 */
+	__aligned_u64 caps;	/* MROCE_CAP_*; unknown ones are not looked at */
 };
 
 struct mroce_alloc_pd_resp {
@@ -268,12 +271,23 @@ enum mroce_qp_doorbell_attrs {
 #define MROCE_DOORBELL_SQ	(1u << 0)
 #define MROCE_DOORBELL_RQ	(1u << 1)
 
+/*
+ * Resizing replaces the ring of an SRQ, as that of a CQ: slots that were not read are moved, and
+ * the old ring is not looked at any more. Nothing is posted meanwhile. EINVAL: they do not fit.
+ */
 enum mroce_srq_methods {
 	MROCE_METHOD_SRQ_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
+	MROCE_METHOD_SRQ_RESIZE,
 };
 
 enum mroce_srq_doorbell_attrs {
 	MROCE_ATTR_SRQ_DOORBELL_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum mroce_srq_resize_attrs {
+	MROCE_ATTR_SRQ_RESIZE_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	MROCE_ATTR_SRQ_RESIZE_WR,	/* in: __u32, requests wanted */
+	MROCE_ATTR_SRQ_RESIZE_RING,	/* out: struct mroce_ring_info */
 };
 
 #endif
