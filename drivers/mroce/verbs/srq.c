@@ -121,7 +121,9 @@ void mroce_srq_give(struct mroce_srq *srq, const struct mroce_recv *recv)
 		mroce_drop(to_mdev(srq->ib.device), MROCE_REASON_RX_NOMEM);
 		return;
 	}
-	memcpy(&given->recv, recv, recv_bytes(recv));
+	/* in two parts: to the compiler a structure ends where its flexible array begins */
+	given->recv = *recv;
+	memcpy(given->recv.sge, recv->sge, recv->num_sge * sizeof(recv->sge[0]));
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
 	list_add(&given->node, &srq->given);
