@@ -739,6 +739,7 @@ static void responses(struct kunit *test)
 	/* nonsense is ignored */
 	mroce_txs_released(&env->resp, 50, env->now);
 	mroce_txs_released(&env->resp, -50, env->now);
+	mroce_txs_released(&env->resp, env->resp.una + BIT(31), env->now);
 	KUNIT_EXPECT_NULL(test, mroce_txs_complete(&env->resp));
 	acknowledge_all(env);
 	KUNIT_EXPECT_NOT_NULL(test, mroce_txs_complete(&env->resp));

@@ -691,7 +691,8 @@ void mroce_txs_lost(struct mroce_txs *txs, u32 spn)
 
 void mroce_txs_release(struct mroce_txs *txs, u32 spn, u64 now)
 {
-	if (!txs->acked || mroce_seq_after(spn, txs->nxt))
+	/* by distance: half the numbers away is neither before nor after */
+	if (!txs->acked || spn - txs->una > txs->nxt - txs->una)
 		return;
 	while (mroce_seq_before(txs->una, spn))
 		mroce_txs_acked(txs, txs->una, now);
