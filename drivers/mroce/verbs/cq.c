@@ -237,50 +237,43 @@ static void copy_entries(struct mroce_cq *cq, struct mroce_kring *to, u32 from, 
 }
 
 /*
- * Moves most of what is not polled, without the lock: a completion is not written again before it
- * is polled, and one that is polled meanwhile nobody looks for in the new ring. Returns the first
- * index that is left.
+ * Moves what is not polled to @to, at its old indices too, and makes that the CQ's ring; @to is
+ * then the old one. A completion is not written again before it is polled, so all but the last are
+ * copied without the lock. Each round copies some: a program that moves its index back again and
+ * again is told to try later, others are done long before.
  */
-static u32 copy_most(struct mroce_cq *cq, struct mroce_kring *to)
+static int move_entries(struct mroce_cq *cq, struct mroce_kring *to)
 {
-	enum { BATCH = 64, ROUNDS = 1 << 15 };
-	unsigned int rounds;
-	u32 from, end;
+	enum { BATCH = 64, ROUNDS = 4 * MROCE_MAX_CQE / BATCH };
+	u32 from = READ_ONCE(cq->ring.head->consumer), consumer, rounds;
+	int err = -EAGAIN;
 
-	from = READ_ONCE(cq->ring.head->consumer);
-	for (rounds = 0; rounds < ROUNDS; rounds++) {
-		/* the ring's own is the program's to write */
+	for (rounds = 0; err == -EAGAIN && rounds < ROUNDS; rounds++) {
 		spin_lock_irq(&cq->lock);
-		end = cq->producer;
+		/* pairs with the poller's store: it is done with what lies before */
+		consumer = smp_load_acquire(&cq->ring.head->consumer);
+		/* polled beyond it meanwhile, or a program has moved its index back */
+		if (from - consumer > cq->producer - consumer)
+			from = consumer;
+		if (cq->producer - consumer > min(cq->ring.entries, to->entries)) {
+			err = -EINVAL;
+		} else if (cq->producer - from <= BATCH) {
+			copy_entries(cq, to, from, cq->producer);
+			to->head->consumer = consumer;
+			to->head->producer = cq->producer;
+			to->head->flags = cq->overflow ? MROCE_RING_OVERFLOW : 0;
+			swap(cq->ring, *to);
+			cq->ib.cqe = cq->ring.entries;
+			err = 0;
+		}
 		spin_unlock_irq(&cq->lock);
-		if (end - from <= BATCH || end - from > cq->ring.entries)
-			break;
-		copy_entries(cq, to, from, from + BATCH);
-		from += BATCH;
-		cond_resched();
+		if (err == -EAGAIN) {
+			copy_entries(cq, to, from, from + BATCH);
+			from += BATCH;
+			cond_resched();
+		}
 	}
-	return from;
-}
-
-/* The rest, from index @from, at its old indices too; under cq->lock. */
-static int move_entries(struct mroce_cq *cq, struct mroce_kring *to, u32 from)
-{
-	u32 consumer;
-
-	lockdep_assert_held(&cq->lock);
-	/* pairs with the poller's store: it is done with what lies before */
-	consumer = smp_load_acquire(&cq->ring.head->consumer);
-	if (cq->producer - consumer > min(cq->ring.entries, to->entries))
-		return -EINVAL;
-
-	/* polled beyond it meanwhile, or a program has moved its index back */
-	if (from - consumer > cq->producer - consumer)
-		from = consumer;
-	copy_entries(cq, to, from, cq->producer);
-	to->head->consumer = consumer;
-	to->head->producer = cq->producer;
-	to->head->flags = cq->overflow ? MROCE_RING_OVERFLOW : 0;
-	return 0;
+	return err;
 }
 
 int mroce_resize_cq(struct ib_cq *ib, mroce_cqe_count cqe, struct ib_udata *udata)
@@ -289,8 +282,6 @@ int mroce_resize_cq(struct ib_cq *ib, mroce_cqe_count cqe, struct ib_udata *udat
 	struct mroce_resize_cq_resp resp = {};
 	struct mroce_cq *cq = to_mcq(ib);
 	struct mroce_kring ring = {};
-	unsigned long flags;
-	u32 from;
 	int err;
 
 	if (cqe < 1 || cqe > MROCE_MAX_CQE)
@@ -307,15 +298,7 @@ int mroce_resize_cq(struct ib_cq *ib, mroce_cqe_count cqe, struct ib_udata *udat
 			goto free_ring;
 	}
 
-	from = copy_most(cq, &ring);
-	spin_lock_irqsave(&cq->lock, flags);
-	err = move_entries(cq, &ring, from);
-	if (!err) {
-		swap(cq->ring, ring);
-		cq->ib.cqe = cq->ring.entries;
-	}
-	spin_unlock_irqrestore(&cq->lock, flags);
-
+	err = move_entries(cq, &ring);
 	/* the old one, or the new one that it does not fit into */
 free_ring:
 	mroce_kring_free(&ring);
