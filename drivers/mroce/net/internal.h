@@ -58,11 +58,29 @@ static inline struct sock *mroce_sock_sk(const struct mroce_sock *sock, bool v4)
 	return v4 ? rcu_dereference(sock->sk4) : rcu_dereference(sock->sk6);
 }
 
+/**
+ * struct mroce_hop - what one packet takes from its flow, all of it of one moment
+ * @saddr: see struct mroce_flow
+ * @daddr: see there
+ * @sport: see there
+ * @tclass: see there
+ * @hop_limit: see there
+ * @v4: the family
+ */
+struct mroce_hop {
+	struct in6_addr saddr, daddr;
+	__be16 sport;
+	u8 tclass, hop_limit;
+	bool v4;
+};
+
 /*
  * mroce_flow_dst() - the flow's route, looked up if there is none that is valid
+ * @hop: what the route was looked up for: the flow may be turned elsewhere at any time
  * Under rcu_read_lock(), interrupts on. Returns it with a reference, or ERR_PTR().
  */
-struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flow);
+struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flow,
+				 struct mroce_hop *hop);
 /* what of it an IP packet may fill, bytes */
 unsigned int mroce_dst_mtu(const struct dst_entry *dst);
 

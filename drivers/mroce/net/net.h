@@ -42,7 +42,7 @@ struct mroce_flow {
 	struct dst_entry *dst;
 	u32 cookie;
 	u32 turn;
-	spinlock_t lock; /* @dst, @cookie, @turn, and changes of the others */
+	spinlock_t lock; /* @dst, @cookie, @turn, and changes of addresses, port and netdev */
 };
 
 void mroce_flow_init(struct mroce_flow *flow, const struct in6_addr *saddr,

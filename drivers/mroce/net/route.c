@@ -80,22 +80,6 @@ void mroce_flow_turn(struct mroce_flow *flow, const struct in6_addr *saddr,
 	dst_release(dst);
 }
 
-/* the cached route with a reference of its own; NULL if there is none or it is out of date */
-static struct dst_entry *flow_cached(struct mroce_flow *flow)
-{
-	struct dst_entry *dst;
-	unsigned long flags;
-
-	spin_lock_irqsave(&flow->lock, flags);
-	dst = flow->dst;
-	if (dst)
-		dst = dst_check(dst, flow->cookie);
-	if (dst)
-		dst_hold(dst);
-	spin_unlock_irqrestore(&flow->lock, flags);
-	return dst;
-}
-
 static bool addr_local(struct net *net, const struct in6_addr *addr)
 {
 	if (mroce_addr_v4(addr))
@@ -155,24 +139,24 @@ static bool leaves_by(const struct net_device *dev, int ifindex)
  * would not find them. IPv4 chooses among next hops, by a hash of the ports, only for a lookup
  * that insists on no netdev: so that is tried first.
  */
-static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_flow *flow,
-				__be16 dport)
+static struct dst_entry *route4(struct net *net, struct sock *sk, const struct mroce_hop *hop,
+				int ifindex, __be16 dport)
 {
 	struct flowi4 fl = {
-		.daddr = flow->daddr.s6_addr32[3],
-		.saddr = flow->saddr.s6_addr32[3],
-		.flowi4_oif = flow->ifindex,
+		.daddr = hop->daddr.s6_addr32[3],
+		.saddr = hop->saddr.s6_addr32[3],
+		.flowi4_oif = ifindex,
 		.flowi4_proto = IPPROTO_UDP,
-		.fl4_sport = flow->sport,
+		.fl4_sport = hop->sport,
 		.fl4_dport = dport,
 	};
-	bool local = addr_local(net, &flow->daddr);
+	bool local = addr_local(net, &hop->daddr);
 	struct flowi4 any = fl;
 	struct rtable *rt;
 
 	any.flowi4_oif = 0;
 	rt = ip_route_output_flow(net, &any, sk);
-	if (!local && flow->ifindex && (IS_ERR(rt) || !leaves_by(rt->dst.dev, flow->ifindex))) {
+	if (!local && ifindex && (IS_ERR(rt) || !leaves_by(rt->dst.dev, ifindex))) {
 		if (!IS_ERR(rt))
 			ip_rt_put(rt);
 		rt = ip_route_output_flow(net, &fl, sk);
@@ -187,22 +171,22 @@ static struct dst_entry *route4(struct net *net, struct sock *sk, struct mroce_f
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_flow *flow,
-				__be16 dport, u32 *cookie)
+static struct dst_entry *route6(struct net *net, struct sock *sk, const struct mroce_hop *hop,
+				int ifindex, __be16 dport, u32 *cookie)
 {
 	struct flowi6 fl = {
-		.daddr = flow->daddr,
-		.saddr = flow->saddr,
-		.flowi6_oif = flow->ifindex,
+		.daddr = hop->daddr,
+		.saddr = hop->saddr,
+		.flowi6_oif = ifindex,
 		.flowi6_proto = IPPROTO_UDP,
-		.fl6_sport = flow->sport,
+		.fl6_sport = hop->sport,
 		.fl6_dport = dport,
 	};
 	struct dst_entry *dst;
 
 	/* a link-local address means nothing without its link, and its route names it */
-	if (!(ipv6_addr_type(&flow->daddr) & IPV6_ADDR_LINKLOCAL) &&
-	    addr_local(net, &flow->daddr))
+	if (!(ipv6_addr_type(&hop->daddr) & IPV6_ADDR_LINKLOCAL) &&
+	    addr_local(net, &hop->daddr))
 		fl.flowi6_oif = 0;
 	dst = ip6_dst_lookup_flow(net, sk, &fl, NULL);
 	if (!IS_ERR(dst))
@@ -210,53 +194,59 @@ static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_f
 	return dst;
 }
 #else
-static struct dst_entry *route6(struct net *net, struct sock *sk, struct mroce_flow *flow,
-				__be16 dport, u32 *cookie)
+static struct dst_entry *route6(struct net *net, struct sock *sk, const struct mroce_hop *hop,
+				int ifindex, __be16 dport, u32 *cookie)
 {
 	return ERR_PTR(-ENETUNREACH);
 }
 #endif
 
-struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flow)
+struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flow,
+				 struct mroce_hop *hop)
 {
-	bool v4 = mroce_addr_v4(&flow->daddr);
-	struct dst_entry *dst;
-	struct mroce_flow to;
+	struct dst_entry *dst = NULL;
 	unsigned long flags;
+	u32 cookie = 0, turn;
 	struct sock *sk;
-	u32 cookie = 0;
+	int ifindex;
 
+	spin_lock_irqsave(&flow->lock, flags);
+	*hop = (struct mroce_hop){
+		.saddr = flow->saddr,
+		.daddr = flow->daddr,
+		.sport = flow->sport,
+		.tclass = READ_ONCE(flow->tclass),
+		.hop_limit = READ_ONCE(flow->hop_limit),
+		.v4 = mroce_addr_v4(&flow->daddr),
+	};
+	ifindex = flow->ifindex;
+	turn = flow->turn;
 	/* without its socket the namespace may be gone too */
-	sk = mroce_sock_sk(sock, v4);
-	if (!sk)
-		return ERR_PTR(-ENETUNREACH);
-	dst = flow_cached(flow);
+	sk = mroce_sock_sk(sock, hop->v4);
+	if (sk && flow->dst)
+		dst = dst_check(flow->dst, flow->cookie);
+	if (dst)
+		dst_hold(dst);
+	spin_unlock_irqrestore(&flow->lock, flags);
 	if (dst)
 		return dst;
+	if (!sk)
+		return ERR_PTR(-ENETUNREACH);
 
 	/*
 	 * the tables are locked with bottom halves off, and enabling these again needs interrupts
 	 */
 	if (irqs_disabled())
 		return ERR_PTR(-EAGAIN);
-	spin_lock_irqsave(&flow->lock, flags);
-	to = (struct mroce_flow){
-		.saddr = flow->saddr,
-		.daddr = flow->daddr,
-		.sport = flow->sport,
-		.ifindex = flow->ifindex,
-		.turn = flow->turn,
-	};
-	spin_unlock_irqrestore(&flow->lock, flags);
-	dst = v4 ? route4(sock->net, sk, &to, sock->port) :
-		   route6(sock->net, sk, &to, sock->port, &cookie);
+	dst = hop->v4 ? route4(sock->net, sk, hop, ifindex, sock->port) :
+			route6(sock->net, sk, hop, ifindex, sock->port, &cookie);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EHOSTUNREACH ? dst : ERR_PTR(-ENETUNREACH);
 	/* whether this host is in the group is written in the route, and changes */
 	if (mroce_addr_group(&to.daddr))
 		return dst;
 	dst_hold(dst);
-	flow_set(flow, dst, cookie, to.turn);
+	flow_set(flow, dst, cookie, turn);
 	return dst;
 }
 
@@ -274,10 +264,11 @@ unsigned int mroce_dst_mtu(const struct dst_entry *dst)
 int mroce_flow_mtu(struct mroce_sock *sock, struct mroce_flow *flow)
 {
 	struct dst_entry *dst;
+	struct mroce_hop hop;
 	int mtu;
 
 	rcu_read_lock();
-	dst = mroce_flow_dst(sock, flow);
+	dst = mroce_flow_dst(sock, flow, &hop);
 	mtu = IS_ERR(dst) ? PTR_ERR(dst) : (int)mroce_dst_mtu(dst);
 	if (!IS_ERR(dst))
 		dst_release(dst);
@@ -305,11 +296,12 @@ unsigned int mroce_flow_train(struct mroce_sock *sock, struct mroce_flow *flow, 
 	unsigned int headers, room, packets;
 	const struct net_device *dev;
 	struct dst_entry *dst;
+	struct mroce_hop hop;
 
 	if (!psize)
 		return 0;
 	rcu_read_lock();
-	dst = mroce_flow_dst(sock, flow);
+	dst = mroce_flow_dst(sock, flow, &hop);
 	if (IS_ERR(dst)) {
 		rcu_read_unlock();
 		return psize;
@@ -326,7 +318,7 @@ unsigned int mroce_flow_train(struct mroce_sock *sock, struct mroce_flow *flow, 
 		 * included, and wants it to be below the limit
 		 */
 		headers = MROCE_PACKET_HEADERS + LL_RESERVED_SPACE(dev) + dst->header_len;
-		room = min(mroce_gso_max_size(dev, mroce_addr_v4(&flow->daddr)), MROCE_IP_MAX);
+		room = min(mroce_gso_max_size(dev, hop.v4), MROCE_IP_MAX);
 		if (room > headers)
 			packets = (room - headers) / psize;
 		/* unaligned, a train touches one page more than it fills */

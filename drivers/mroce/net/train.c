@@ -138,24 +138,25 @@ void mroce_train_mark(struct sk_buff *skb, unsigned int offset, unsigned int psi
 	skb_shinfo(skb)->gso_type |= MROCE_GSO_TYPE;
 }
 
-static void push_udp(struct sk_buff *skb, const struct mroce_flow *flow, __be16 dport, bool v4)
+static void push_udp(struct sk_buff *skb, const struct mroce_hop *hop, __be16 dport)
 {
 	struct udphdr *uh = skb_push(skb, sizeof(*uh));
 	unsigned int len = skb->len;
 
 	skb_reset_transport_header(skb);
-	uh->source = flow->sport;
+	uh->source = hop->sport;
 	uh->dest = dport;
 	uh->len = htons(len);
-	uh->check = v4 ? ~udp_v4_check(len, flow->saddr.s6_addr32[3], flow->daddr.s6_addr32[3], 0) :
-			 ~udp_v6_check(len, &flow->saddr, &flow->daddr, 0);
+	uh->check = ~(hop->v4 ? udp_v4_check(len, hop->saddr.s6_addr32[3],
+					     hop->daddr.s6_addr32[3], 0) :
+				udp_v6_check(len, &hop->saddr, &hop->daddr, 0));
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
 static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
-		const struct mroce_flow *flow, u8 tos, unsigned int frag)
+		const struct mroce_hop *hop, u8 tos, unsigned int frag)
 {
 	struct iphdr *iph = skb_push(skb, sizeof(*iph));
 
@@ -167,9 +168,9 @@ static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
 	iph->frag_off = frag ? 0 : htons(IP_DF);
 	IPCB(skb)->frag_max_size = frag;
 	iph->protocol = IPPROTO_UDP;
-	iph->ttl = flow->hop_limit ?: ip4_dst_hoplimit(skb_dst(skb));
-	iph->saddr = flow->saddr.s6_addr32[3];
-	iph->daddr = flow->daddr.s6_addr32[3];
+	iph->ttl = hop->hop_limit ?: ip4_dst_hoplimit(skb_dst(skb));
+	iph->saddr = hop->saddr.s6_addr32[3];
+	iph->daddr = hop->daddr.s6_addr32[3];
 	/* one for each packet that this becomes; an atomic datagram needs none (RFC 6864) */
 	if (frag)
 		__ip_select_ident(net, iph, skb_shinfo(skb)->gso_segs ?: 1);
@@ -178,7 +179,7 @@ static int out4(struct net *net, struct sock *sk, struct sk_buff *skb,
 
 #if IS_ENABLED(CONFIG_IPV6)
 static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
-		const struct mroce_flow *flow, u8 tclass, unsigned int frag)
+		const struct mroce_hop *hop, u8 tclass, unsigned int frag)
 {
 	struct ipv6hdr *iph = skb_push(skb, sizeof(*iph));
 
@@ -186,14 +187,14 @@ static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
 	ip6_flow_hdr(iph, tclass, 0);
 	iph->nexthdr = IPPROTO_UDP;
 	IP6CB(skb)->frag_max_size = frag;
-	iph->hop_limit = flow->hop_limit ?: ip6_dst_hoplimit(skb_dst(skb));
-	iph->saddr = flow->saddr;
-	iph->daddr = flow->daddr;
+	iph->hop_limit = hop->hop_limit ?: ip6_dst_hoplimit(skb_dst(skb));
+	iph->saddr = hop->saddr;
+	iph->daddr = hop->daddr;
 	return ip6_local_out(net, sk, skb);
 }
 #else
 static int out6(struct net *net, struct sock *sk, struct sk_buff *skb,
-		const struct mroce_flow *flow, u8 tclass, unsigned int frag)
+		const struct mroce_hop *hop, u8 tclass, unsigned int frag)
 {
 	kfree_skb(skb);
 	return -ENETUNREACH;
@@ -212,26 +213,27 @@ static int sent(int err)
 int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct sk_buff *skb,
 		      unsigned int psize, unsigned int header, bool ect, unsigned int frag)
 {
-	bool v4 = mroce_addr_v4(&flow->daddr);
-	unsigned int lower = sizeof(struct udphdr) +
-			     (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-	u8 tos = flow->tclass | (ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
-	unsigned int packet = skb->len;
+	unsigned int packet = skb->len, lower;
 	struct dst_entry *dst;
+	struct mroce_hop hop;
 	struct sock *sk;
 	int err;
+	u8 tos;
 
 	rcu_read_lock();
-	dst = mroce_flow_dst(sock, flow);
+	/* the receiver may turn the flow meanwhile: route, addresses and port are of one moment */
+	dst = mroce_flow_dst(sock, flow, &hop);
 	if (IS_ERR(dst)) {
 		err = PTR_ERR(dst) == -EAGAIN ? -ENOBUFS : PTR_ERR(dst);
 		goto drop;
 	}
 	skb_dst_set(skb, dst);
-	sk = mroce_sock_sk(sock, v4);
+	sk = mroce_sock_sk(sock, hop.v4);
 	err = -ENETUNREACH;
 	if (!sk)
 		goto drop;
+	lower = sizeof(struct udphdr) + (hop.v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	tos = hop.tclass | (ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
 
 	err = -EMSGSIZE;
 	if (psize && packet - header > psize) {
@@ -255,10 +257,10 @@ int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct s
 	err = -ENOBUFS;
 	if (skb_cow_head(skb, LL_RESERVED_SPACE(skb->dev) + dst->header_len + lower))
 		goto drop;
-	push_udp(skb, flow, sock->port, v4);
+	push_udp(skb, &hop, sock->port);
 	memset(skb->cb, 0, sizeof(skb->cb));
-	err = v4 ? out4(sock->net, sk, skb, flow, tos, frag) :
-		   out6(sock->net, sk, skb, flow, tos, frag);
+	err = hop.v4 ? out4(sock->net, sk, skb, &hop, tos, frag) :
+		       out6(sock->net, sk, skb, &hop, tos, frag);
 	rcu_read_unlock();
 	return sent(err);
 
