@@ -254,13 +254,19 @@ static void peers_set(struct mroce_txhalf *h, const struct mroce_hello *hello)
 	set_bit(MROCE_PLANES_LOOK, &h->planes_todo);
 }
 
-struct mroce_txhalf *mroce_txhalf_nth(struct mroce_dev *dev, u32 n)
+struct mroce_txhalf *mroce_txhalf_next(struct mroce_dev *dev, struct mroce_txhalf *last,
+				       const u32 *half)
 {
 	struct mroce_txhalf *h, *found = NULL;
 
 	spin_lock_bh(&table_lock);
-	list_for_each_entry(h, &dev->conns->tx, node)
-		if (!n--) {
+	/* in the order of their numbers; one that was unlinked meanwhile is in no list of ours */
+	if (last && !hlist_unhashed(&last->by_id))
+		h = list_next_entry(last, node);
+	else
+		h = list_first_entry(&dev->conns->tx, struct mroce_txhalf, node);
+	list_for_each_entry_from(h, &dev->conns->tx, node)
+		if (!half || !mroce_seq_before(h->tx.hello.half, *half)) {
 			found = mroce_txhalf_hold(h);
 			break;
 		}
@@ -529,6 +535,7 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 	if (!h) {
 		h = fresh;
 		hello.half = conns->half_ids++;
+		h->tx.hello.half = hello.half;
 		list_add_tail(&h->node, &conns->tx);
 		hash_add_rcu(tx_ids, &h->by_id, h->tx.own_id);
 		hash_add_rcu(tx_addrs, &h->by_addr, addr_key(daddr));
@@ -615,10 +622,10 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	u32 i, known = 0;
 	int err = 0;
 
-	h = kzalloc(sizeof(*h), GFP_ATOMIC);
+	h = kzalloc(sizeof(*h), GFP_ATOMIC | __GFP_NOWARN);
 	if (!h)
 		return ERR_PTR(-ENOMEM);
-	h->flow = kcalloc(npaths, sizeof(*h->flow), GFP_ATOMIC);
+	h->flow = kcalloc(npaths, sizeof(*h->flow), GFP_ATOMIC | __GFP_NOWARN);
 	if (!h->flow || mroce_rx_init(&h->rx, random_id(), hello, npaths)) {
 		kfree(h->flow);
 		kfree(h);

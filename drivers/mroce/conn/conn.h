@@ -348,8 +348,12 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 void mroce_txhalf_ask(struct mroce_dev *dev, const struct in6_addr *addr, u64 instance);
 /* Another weight for the receiving halves of who connects from there. */
 void mroce_rxhalves_weigh(struct mroce_dev *dev, const struct in6_addr *saddr, u8 weight);
-/* the device's sending half number @n, with a reference; NULL: there are fewer */
-struct mroce_txhalf *mroce_txhalf_nth(struct mroce_dev *dev, u32 n);
+/*
+ * The device's first sending half whose number is not before *@half (NULL: any), with a reference;
+ * NULL: there is none. It is looked for from @last on, the one before, unless that is gone or NULL.
+ */
+struct mroce_txhalf *mroce_txhalf_next(struct mroce_dev *dev, struct mroce_txhalf *last,
+				       const u32 *half);
 /* addresses of the peer's planes, that of the first contact first: how many */
 u32 mroce_txhalf_peers(struct mroce_txhalf *h, struct in6_addr *peer);
 /* the peer's planes, from its HELLO or HELLO_ACK: for all halves toward it */

@@ -217,7 +217,10 @@ static int do_peer_set(struct sk_buff *skb, struct genl_info *info)
 
 /* ---- dumps ---- */
 
-/* where a dump goes on: cb->args[0] messages are out */
+/*
+ * Where a dump goes on: cb->args[0] of what is counted by before() are out. Of the paths these are
+ * devices, and of the next one args[1] is the half and args[2] the path to go on with, if args[3].
+ */
 struct dump {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
@@ -246,7 +249,6 @@ static int finish(struct dump *d, void *hdr, int err)
 		return -EMSGSIZE;
 	}
 	genlmsg_end(d->skb, hdr);
-	d->cb->args[0]++;
 	return 0;
 }
 
@@ -274,7 +276,10 @@ static int put_dev(struct dump *d, struct mroce_dev *dev)
 	      nla_put_u64_64bit(skb, MROCE_NL_A_HELD, atomic64_read(&dev->held),
 				MROCE_NL_A_PAD) ?:
 	      nla_put_u32(skb, MROCE_NL_A_CAPACITY, dev->capacity);
-	return finish(d, hdr, err);
+	err = finish(d, hdr, err);
+	if (!err)
+		d->cb->args[0]++;
+	return err;
 }
 
 static int put_planes(struct dump *d, struct mroce_dev *dev)
@@ -302,6 +307,7 @@ static int put_planes(struct dump *d, struct mroce_dev *dev)
 		err = finish(d, hdr, err);
 		if (err)
 			return err;
+		d->cb->args[0]++;
 	}
 	return 0;
 }
@@ -342,18 +348,40 @@ static int put_path(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *
 	return finish(d, hdr, err);
 }
 
+/*
+ * A device may have thousands of connections: each call goes on at the half where the last one
+ * stopped.
+ */
 static int put_paths(struct dump *d, struct mroce_dev *dev)
 {
-	struct mroce_txhalf *h;
+	long *at = d->cb->args;
+	struct mroce_txhalf *h, *last = NULL;
+	u32 half = at[1];
 	int err = 0;
-	u32 k, i;
 
-	for (k = 0; !err && (h = mroce_txhalf_nth(dev, k)); k++) {
-		for (i = 0; !err && i < h->tx.npaths; i++)
-			if (!before(d))
-				err = put_path(d, dev, h, i);
-		mroce_txhalf_put(h);
+	if (before(d))
+		return 0;
+	h = mroce_txhalf_next(dev, NULL, at[3] ? &half : NULL);
+	for (; h; h = mroce_txhalf_next(dev, last, &half)) {
+		if (last)
+			mroce_txhalf_put(last);
+		last = h;
+		half = h->tx.hello.half;
+		if (!at[3] || (u32)at[1] != half)
+			at[2] = 0;
+		at[1] = half++;
+		at[3] = true;
+		for (; at[2] < h->tx.npaths; at[2]++) {
+			err = put_path(d, dev, h, at[2]);
+			if (err)
+				goto put;
+		}
 	}
+	at[3] = false;
+	at[0]++;
+put:
+	if (last)
+		mroce_txhalf_put(last);
 	return err;
 }
 
