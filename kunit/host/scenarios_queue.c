@@ -169,6 +169,51 @@ static void false_marks(const struct scenario *sc)
 	scenario_least("use of the link", r.use / 10000.0, 20, "%");
 }
 
+/*
+ * As many connections of 16 paths as @arg over 8 planes of which each carries @arg2 bytes a second,
+ * through a deep queue that does not mark: of each connection less than a packet in a round trip.
+ */
+static void crowd(const struct scenario *sc)
+{
+	struct sim_wire host = { .rate = GBIT(1), .delay = 10 * USEC };
+	struct sim_wire neck = { .rate = sc->arg2, .delay = 30 * USEC, .limit = 1 << 20 };
+	struct trial_cfg c = {
+		.topo = {
+			.planes = 8,
+			.leaves = 2,
+			.spines = 1,
+			.up = host,
+			.down = host,
+			.trunk = neck,
+			.fan = host,
+		},
+		.load = { .len_max = 8192, .depth = 16, .timeout = SEC },
+		.pattern = TRIAL_PAIRS,
+		.senders = sc->arg,
+		.sim = { .payload = 1376, .npaths = 16 },
+		.warm = 10 * SEC,
+		.time = 10 * SEC,
+		.neck = SIM_TRUNK,
+		.neck_i = 1, /* from the senders' leaf */
+	};
+	struct trial *t = scenario_trial(&c);
+	u32 i, failed = 0, idle = 0;
+	struct trial_result r;
+
+	trial_run(t, &r);
+	scenario_report(t, "crowd", &r);
+	for (i = 0; i < t->n; i++) {
+		failed += t->sender[i].qp->state == SIM_QP_ERROR;
+		idle += t->sender[i].qp->peer->landed == t->sender[i].landed;
+	}
+	scenario_most("queue pairs that failed", failed, 0, "");
+	scenario_most("queue pairs without progress", idle, 0, "");
+	scenario_most("probe timeouts, of packets", 100.0 * r.probe_timeouts / r.packets, 5, "%");
+	scenario_least("goodput, of what the link carries",
+		       100.0 * r.goodput / trial_payload_rate(t, 8 * sc->arg2), 90, "%");
+	scenario_finish(t);
+}
+
 const struct scenario queue_scenarios[] = {
 	{ "ecn-1path-0.1ms", "marks at 0.2 BDP + 2, 1 path, 0.1 ms", ecn, 1, 100 * USEC },
 	{ "ecn-16paths-0.1ms", "the same, 16 paths", ecn, 16, 100 * USEC },
@@ -188,6 +233,9 @@ const struct scenario queue_scenarios[] = {
 	{ "policer-10ms", "a policer of 500 Mb/s, 10 ms", policed, 0, 10 * MSEC },
 	{ "bleached", "a router in front bleaches what the next one marks", bleached, 0,
 	  100 * USEC },
+	{ "crowd-64", "64 connections, 8 planes of 11 Mb/s, 1 MiB of queue, no marks", crowd, 64,
+	  MBIT(11) },
+	{ "crowd-256", "256 connections over the same", crowd, 256, MBIT(11) },
 	{ "false-marks", "a router marks 5% without reason", false_marks, 50000, 100 * USEC },
 	{},
 };
