@@ -145,6 +145,73 @@ static void all_suspect(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tx_pick_data(env));
 }
 
+/* Round trips longer than the cap of the doubling: nothing is asked before they are over. */
+static void long_round_trips(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	u16 length[8];
+	u64 sent;
+	u32 i;
+
+	single(test, 1);
+	p = &env->tx.path[0];
+	p->srtt = 800 * MSEC;
+	p->rttvar = 0;
+	load(test, 0);
+	for (i = 0; i < 3; i++) {
+		sent = env->now;
+		KUNIT_EXPECT_EQ(test, next_timeout(test, 0, length, 8), 2);
+		KUNIT_EXPECT_GE(test, env->now - sent, 800 * MSEC);
+		KUNIT_EXPECT_LE(test, env->now - sent, 801 * MSEC);
+	}
+}
+
+/*
+ * When everything is silent one path asks at a time, not always the same; the first answer
+ * makes the others ask for themselves.
+ */
+static void one_asks_for_all(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i, asked = 0, rounds = 0, probes = 0;
+	u64 at = 0, gap = 0;
+
+	single(test, 8);
+	for (i = 0; i < 8; i++)
+		env->tx.path[i].srtt = MSEC;
+	for (i = 0; i < 16; i++)
+		tx_post(env, 0, MROCE_OP_WRITE, 100);
+	tx_pick_all(env);
+	for (i = 0; i < 8; i++)
+		KUNIT_ASSERT_NE(test, env->tx.path[i].inflight, 0);
+	while (rounds < 12) {
+		u32 before = probes;
+
+		KUNIT_ASSERT_TRUE(test, tx_timer(env, 1000 * MSEC));
+		while (tx_pick(env)) {
+			if (env->x.kind != MROCE_XMIT_PROBE)
+				continue;
+			asked |= BIT(env->x.path);
+			probes++;
+		}
+		if (probes == before)
+			continue;
+		KUNIT_EXPECT_EQ(test, probes - before, 2);
+		if (rounds++)
+			KUNIT_EXPECT_GE(test, env->now - at, gap);
+		gap = rounds > 1 ? env->now - at : 0;
+		at = env->now;
+	}
+	KUNIT_EXPECT_GE(test, hweight32(asked), 6);
+	KUNIT_EXPECT_GE(test, gap, 64 * MSEC);
+	ack_path(env, 3);
+	for (i = 0; i < 8; i++)
+		if (env->tx.path[i].state == MROCE_PATH_SUSPECT)
+			KUNIT_EXPECT_LE(test, env->tx.path[i].probe_at,
+					env->now + mroce_path_patience(&env->tx.path[3]));
+}
+
 /*
  * Three timeouts and silence are not enough: others must deliver meanwhile, and the loss that is
  * seen must not explain it.
@@ -751,6 +818,8 @@ static void sim_plane_cut(struct kunit *test)
 
 static struct kunit_case cases[] = { KUNIT_CASE(suspect),
 				     KUNIT_CASE(all_suspect),
+				     KUNIT_CASE(long_round_trips),
+				     KUNIT_CASE(one_asks_for_all),
 				     KUNIT_CASE(what_fails),
 				     KUNIT_CASE(evacuation),
 				     KUNIT_CASE(probing),

@@ -596,6 +596,26 @@ static void deadline_0_is_none(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, env->req[0].failed);
 }
 
+/* A connection that has just been answered has as long for its OPEN as it had for its HELLO. */
+static void hello_and_open_are_two(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_open open = { .own_qpn = 1, .peer_qpn = 11, .psn = ENV_PSN,
+				   .stream = ENV_OWN(0), .log_packets = 8, .log_messages = 6 };
+	u64 took;
+
+	env->req[0].timeout = 1000 * MROCE_MSEC;
+	mroce_txs_open(&env->req[0], &open, env->now);
+	tx_post(env, 0, MROCE_OP_SEND, 100);
+	took = run_until_failure(test, 800 * MROCE_MSEC);
+	KUNIT_ASSERT_FALSE(test, env->req[0].failed);
+	KUNIT_EXPECT_GE(test, took, 700 * MROCE_MSEC);
+	KUNIT_ASSERT_EQ(test, mroce_tx_hello_ack(&env->tx, &env->hello_ack, env->now), 0);
+	took = run_until_failure(test, 10000 * MROCE_MSEC);
+	KUNIT_EXPECT_TRUE(test, env->req[0].failed);
+	KUNIT_EXPECT_GE(test, took, 1000 * MROCE_MSEC);
+}
+
 /* An awaited response is unanswered too; a pause is not. */
 static void what_the_deadline_counts(struct kunit *test)
 {
@@ -918,6 +938,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
 				     KUNIT_CASE(deadline),
 				     KUNIT_CASE(deadline_has_a_floor),
 				     KUNIT_CASE(deadline_0_is_none),
+				     KUNIT_CASE(hello_and_open_are_two),
 				     KUNIT_CASE(what_the_deadline_counts),
 				     KUNIT_CASE(a_long_read),
 				     KUNIT_CASE(idle_stream),

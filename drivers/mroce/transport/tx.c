@@ -165,8 +165,10 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 			mroce_path_rtt(&tx->path[i], now - tx->hello_since);
 	}
 	set_state(tx, MROCE_TX_OPEN);
-	list_for_each_entry(txs, &tx->streams, node)
+	list_for_each_entry(txs, &tx->streams, node) {
+		txs->progress_at = now;	/* what OPEN waits for is another round trip */
 		mroce_txs_kick(txs);
+	}
 	return 0;
 }
 
@@ -588,7 +590,7 @@ static void streams_timer(struct mroce_tx *tx, u64 now)
 
 void mroce_tx_timer(struct mroce_tx *tx, u64 now)
 {
-	u32 i;
+	u32 i, first;
 
 	tx->timer = MROCE_NEVER;
 	if (tx->state == MROCE_TX_DEAD || tx->state == MROCE_TX_IDLE)
@@ -596,9 +598,11 @@ void mroce_tx_timer(struct mroce_tx *tx, u64 now)
 	/* one that is due now is for mroce_tx_pick() */
 	if (tx->hello_wanted && tx->hello_at > now)
 		mroce_tx_want(tx, tx->hello_at);
+	/* beginning behind the path that asked last, so that others come to ask for all too */
+	first = tx->asker + 1;
 	if (tx->state == MROCE_TX_OPEN)
 		for (i = 0; i < tx->npaths; i++)
-			mroce_path_timer(tx, &tx->path[i], now);
+			mroce_path_timer(tx, &tx->path[(first + i) % tx->npaths], now);
 	/* not with each probe timeout of each path: there may be thousands */
 	if (tx->starved || tx->streams_at <= now || now - tx->streams_seen >= STREAMS_LOOK)
 		streams_timer(tx, now);

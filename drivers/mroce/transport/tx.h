@@ -331,6 +331,8 @@ struct mroce_tx_stats {
  * @done: streams for the caller to look at (mroce_tx_done())
  * @active: streams with anything unfinished, for the timer
  * @last_ack: latest of the paths'
+ * @asked_at, @asks: when @asker last probed for all paths of a half that is not answered, and how
+ *   often in a row
  * @streams_at: when a stream of @active wants the timer; @streams_seen: when they were looked
  *   through
  * @timer: when mroce_tx_timer() wants to be called; MROCE_NEVER
@@ -358,6 +360,8 @@ struct mroce_tx {
 	u64 hello_at, hello_since;
 	u32 hello_wait;
 
+	u64 asked_at;
+	u8 asks, asker;
 	u64 last_ack, streams_at, streams_seen;
 	u64 timer;
 	u64 backlog;			/* bytes posted and never sent, all streams */
@@ -539,6 +543,7 @@ void mroce_path_trim(struct mroce_txpath *p);
 void mroce_path_rtt(struct mroce_txpath *p, u64 rtt);
 void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 void mroce_path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
+u64 mroce_path_patience(const struct mroce_txpath *p);
 u64 mroce_path_pto(const struct mroce_txpath *p);
 void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p);
 

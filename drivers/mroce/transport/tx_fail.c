@@ -194,8 +194,35 @@ static void probe_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->probe_wait = min_t(u64, p->probe_wait * 2ULL, REPROBE_LAST);
 }
 
+/*
+ * Until when is @p not to ask, because another path has asked for all? 0: it is its turn.
+ *
+ * When nothing has been answered on any path since this one's oldest packet was sent, no path
+ * stands out: the peer, or the way that they share, is gone or has become slow. If each asked, as
+ * many as there are would fill that way with probes, and with the same data again.
+ */
+static u64 asked_until(struct mroce_tx *tx, const struct mroce_txpath *p, u64 now)
+{
+	u64 until, pto = mroce_path_patience(p);
+
+	if (tx->last_ack > p->sent[p->head & p->mask].at)
+		return 0;
+	if (tx->last_ack >= tx->asked_at)
+		tx->asks = 0;
+	if (tx->asks) {
+		until = tx->asked_at + min(pto << (tx->asks - 1), max(pto, MROCE_PROBE_CAP));
+		if (now < until)
+			return until;
+	}
+	tx->asks = min(tx->asks + 1, 10);
+	tx->asked_at = now;
+	tx->asker = p->index;
+	return 0;
+}
+
 void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
+	u64 until;
 	struct mroce_sent *oldest;
 
 	if (p->probe_at > now) {
@@ -220,6 +247,13 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	}
 	if (p->state == MROCE_PATH_ACTIVE)
 		set_state(tx, p, MROCE_PATH_SUSPECT);
+	until = asked_until(tx, p, now);
+	if (until) {
+		if (p->timeouts >= 2)
+			mroce_cc_timeout(tx, p);
+		next_round(tx, p, max(until, now + mroce_path_pto(p) / 2));
+		return;
+	}
 	want_probes(tx, p, SUSPECT_PROBES);
 	/*
 	 * The probe shows what is missing here; the oldest data travel again meanwhile, by a
@@ -256,11 +290,26 @@ static void others_follow(struct mroce_tx *tx, const struct mroce_txpath *p, u64
 	}
 }
 
+/* The silence is over: those for which another asked ask for themselves. */
+static void others_speak(struct mroce_tx *tx, const struct mroce_txpath *p, u64 now)
+{
+	u64 at = now + mroce_path_patience(p);
+	u32 i;
+
+	for (i = 0; i < tx->npaths; i++)
+		if (&tx->path[i] != p && tx->path[i].state == MROCE_PATH_SUSPECT &&
+		    tx->path[i].probe_at > at)
+			next_round(tx, &tx->path[i], at);
+	tx->asks = 0;
+}
+
 static void recover(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
 	bool failed = !carries(p);
 
 	set_state(tx, p, MROCE_PATH_ACTIVE);
+	if (tx->asks > 1)
+		others_speak(tx, p, now);
 	if (failed) {
 		mroce_cc_init(tx, p);
 		p->rounds = 0;

@@ -165,12 +165,23 @@ void mroce_path_rtt(struct mroce_txpath *p, u64 rtt)
 	}
 }
 
-u64 mroce_path_pto(const struct mroce_txpath *p)
+/* How long an answer may take, as far as round trips say. */
+u64 mroce_path_patience(const struct mroce_txpath *p)
 {
 	u64 pto = p->srtt ? (u64)p->srtt + 4 * (u64)p->rttvar + MROCE_ACK_DELAY : PTO_UNKNOWN;
 
-	pto = max(pto, MROCE_PTO_FLOOR);
-	return min(pto << min_t(u8, p->timeouts, 10), MROCE_PROBE_CAP);
+	return max(pto, MROCE_PTO_FLOOR);
+}
+
+/*
+ * With each timeout in a row it doubles up to the cap, which is of the doubling: a path whose round
+ * trips are longer than that is not to be asked again before it can have answered.
+ */
+u64 mroce_path_pto(const struct mroce_txpath *p)
+{
+	u64 pto = mroce_path_patience(p);
+
+	return min(pto << min_t(u8, p->timeouts, 10), max(pto, MROCE_PROBE_CAP));
 }
 
 /* The probe timeout counts from the oldest open packet or the last answer, whichever is later. */
