@@ -243,7 +243,7 @@ struct dst_entry *mroce_flow_dst(struct mroce_sock *sock, struct mroce_flow *flo
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EHOSTUNREACH ? dst : ERR_PTR(-ENETUNREACH);
 	/* whether this host is in the group is written in the route, and changes */
-	if (mroce_addr_group(&to.daddr))
+	if (mroce_addr_group(&hop->daddr))
 		return dst;
 	dst_hold(dst);
 	flow_set(flow, dst, cookie, turn);
