@@ -188,8 +188,8 @@ static int addr_changed(struct net_device *ndev)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &mroce_devs, node)
-		for (i = 1; i < MROCE_MAX_PLANES; i++)
-			if (rcu_access_pointer(dev->plane[i].ndev) == ndev && !READ_ONCE(dev->gone)) {
+		for (i = 1; i < MROCE_MAX_PLANES && !READ_ONCE(dev->gone); i++)
+			if (rcu_access_pointer(dev->plane[i].ndev) == ndev) {
 				atomic_inc(&dev->planes_serial);
 				mroce_conns_planes(dev, true);
 			}

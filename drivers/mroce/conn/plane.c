@@ -3,9 +3,9 @@
  * Planes of a connection: which local netdev goes with which address of the peer, whether packets
  * pass between the two, and which paths go there. Softirq, or bottom halves off.
  *
- * A pair is a local plane and an address that the peer named, both of one place in their lists; pair
- * k is the engine's plane k. Pair 0 is that of the first contact. Others get nothing but VERIFY
- * packets until both ends have seen the other's nonce come back (rule 23): the sender repeats
+ * A pair is a local plane and an address that the peer named, both of one place in their lists;
+ * pair k is the engine's plane k. Pair 0 is that of the first contact. Others get nothing but
+ * VERIFY packets until both ends have seen the other's nonce come back (rule 23): the sender repeats
  * its nonce until it hears VERIFIED, the receiver keeps nothing until its own was echoed.
  */
 #include <linux/once.h>

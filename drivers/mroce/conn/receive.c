@@ -542,7 +542,7 @@ void mroce_receive_error(struct mroce_sock *sock, const struct in6_addr *daddr, 
 	if (h->gone || base.path >= h->tx.npaths)
 		goto unlock;
 	if (!mtu && base.epoch == h->tx.path[base.path].epoch &&
-		 mroce_tx_path_unreachable(&h->tx, base.path, base.number, ktime_get_ns()))
+	    mroce_tx_path_unreachable(&h->tx, base.path, base.number, ktime_get_ns()))
 		asked = true;
 	else if (mtu && mroce_seq_before(base.number, h->tx.path[base.path].next))
 		mroce_txhalf_mtu(h, base.path, mtu);

@@ -132,8 +132,8 @@ void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p)
 }
 
 /*
- * Another epoch is another route: what was learned of marks was another's. What mroce_cc_init() sets
- * too is its caller's next step.
+ * Another epoch is another route: what was learned of marks was another's. What mroce_cc_init()
+ * sets too is its caller's next step.
  */
 void mroce_cc_epoch(struct mroce_txpath *p)
 {

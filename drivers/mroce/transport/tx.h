@@ -576,7 +576,7 @@ static inline bool mroce_path_outstanding(const struct mroce_txpath *p, u32 numb
 	       mroce_seq_before(number, p->next);
 }
 
-/* since when the path owes an answer: its oldest transmission, or the last answer if that is later */
+/* since when the path owes an answer: from its oldest transmission or the last answer, the later */
 static inline u64 mroce_path_owes(const struct mroce_txpath *p)
 {
 	return max(p->sent[p->head & p->mask].at, p->last_ack);

@@ -236,8 +236,10 @@ void mroce_plane_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct m
 	if (pl->share != ack->share) {
 		pl->share = ack->share;
 		mroce_plane_rate(tx, pl);
-		pl->life = !pl->share ? 0 :
-			   SHARE_PACKETS * div_u64((u64)mroce_packet_cost(tx) * (NSEC >> 10), pl->share);
+		if (pl->share) {
+			life = (u64)mroce_packet_cost(tx) * (NSEC >> 10);
+			pl->life = SHARE_PACKETS * div_u64(life, pl->share);
+		}
 	}
 	if (!pl->share)
 		return;
