@@ -48,7 +48,7 @@ void rx_env_restart(struct rx_env *env, u32 psn, u8 log_packets, u8 log_messages
 
 	if (env->req.rx)
 		detach(env);
-	memset(env->rx.tomb, 0, sizeof(env->rx.tomb));
+	mroce_rx_shrink(&env->rx, U64_MAX);
 	env->psn = psn;
 	mroce_rxs_init(&env->req, false, ENV_STREAM, psn, log_packets, log_messages);
 	mroce_rxs_init(&env->resp, true, ENV_STREAM, 0, log_packets, log_messages);

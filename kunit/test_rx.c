@@ -537,6 +537,45 @@ static void tombstones_are_bounded(struct kunit *test)
 	}
 }
 
+/* They are memory for as long as the last is good; without memory there are none. */
+static void tombstones_go(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	long before = sim_allocated();
+	struct mroce_data d;
+	struct mroce_rxop op;
+	struct mroce_rxs s;
+	LIST_HEAD(held);
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		mroce_rxs_init(&s, false, 1000 + i, 0, 6, 6);
+		mroce_rxs_attach(&s, &env->rx, 1);
+		mroce_rxs_detach(&s, env->now, &held);
+		env->now += MROCE_TOMB_LIFE / 2;
+	}
+	env->now += MROCE_TOMB_LIFE / 2 - 1;
+	mroce_rx_shrink(&env->rx, env->now);
+	KUNIT_EXPECT_EQ(test, sim_allocated(), before + 1);
+	d = rx_data(env, MROCE_OP_WRITE, 0, 0, 900, 0, 1);
+	d.stream = 1001;
+	mroce_rx_arrive(&env->rx, &d, 1, 900, false, env->now, &op);
+	KUNIT_EXPECT_TRUE(test, mroce_rx_unknown(&env->rx, &op));
+	mroce_rx_finish(&env->rx, NULL, &op);
+	mroce_rx_shrink(&env->rx, ++env->now);
+	KUNIT_EXPECT_EQ(test, sim_allocated(), before);
+
+	sim_alloc_fail_after(0);
+	mroce_rxs_init(&s, false, 1001, 0, 6, 6);
+	mroce_rxs_attach(&s, &env->rx, 1);
+	mroce_rxs_detach(&s, env->now, &held);
+	sim_alloc_fail_after(-1);
+	d.base.number++;
+	mroce_rx_arrive(&env->rx, &d, 1, 900, false, env->now, &op);
+	KUNIT_EXPECT_FALSE(test, mroce_rx_unknown(&env->rx, &op));
+	mroce_rx_finish(&env->rx, NULL, &op);
+}
+
 static void no_memory(struct kunit *test)
 {
 	struct mroce_rx *rx = kunit_kzalloc(test, sizeof(*rx), GFP_KERNEL);
@@ -571,6 +610,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(in_order_waits),
 				     KUNIT_CASE(share_is_told),
 				     KUNIT_CASE(tombstones),
 				     KUNIT_CASE(tombstones_are_bounded),
+				     KUNIT_CASE(tombstones_go),
 				     KUNIT_CASE(no_memory),
 				     {} };
 

@@ -191,6 +191,38 @@ static void packet_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
 }
 
+/* What traffic took is given back when there has been none for a while, and taken again. */
+static void memory_comes_back(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	long idle, before = sim_allocated();
+	u32 round;
+
+	tx_open(test, 0);
+	tx_pick_all(env);
+	acknowledge_all(env);
+	for (round = 0; round < 2; round++) {
+		env->now += 2000 * MROCE_MSEC;
+		mroce_tx_shrink(&env->tx, env->now);
+		idle = sim_allocated();
+		KUNIT_EXPECT_EQ(test, idle, before);
+		tx_post(env, 0, MROCE_OP_WRITE, 40000);
+		KUNIT_EXPECT_GT(test, tx_pick_all(env), 0);
+		KUNIT_EXPECT_GT(test, sim_allocated(), idle);
+
+		/* not what is on its way, and not at once */
+		env->now += 2000 * MROCE_MSEC;
+		mroce_tx_shrink(&env->tx, env->now);
+		KUNIT_EXPECT_NOT_NULL(test, env->req[0].acked);
+		acknowledge_all(env);
+		while (tx_pick_all(env))
+			acknowledge_all(env);
+		mroce_tx_shrink(&env->tx, env->now);
+		KUNIT_EXPECT_NOT_NULL(test, env->req[0].acked);
+		KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
+	}
+}
+
 static void message_window(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -925,6 +957,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
 				     KUNIT_CASE(cannot_be_built),
 				     KUNIT_CASE(ring_is_full),
 				     KUNIT_CASE(packet_window),
+				     KUNIT_CASE(memory_comes_back),
 				     KUNIT_CASE(message_window),
 				     KUNIT_CASE(reads_are_limited),
 				     KUNIT_CASE(fence_waits),

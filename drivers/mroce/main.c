@@ -256,9 +256,12 @@ static int __init mroce_init(void)
 	if (!mroce_wq)
 		return -ENOMEM;
 
-	err = mroce_net_init();
+	err = mroce_halves_init();
 	if (err)
 		goto destroy_wq;
+	err = mroce_net_init();
+	if (err)
+		goto exit_halves;
 
 	err = register_netdevice_notifier(&mroce_netdev_nb);
 	if (err)
@@ -285,6 +288,8 @@ unregister_netdev:
 	unregister_netdevice_notifier(&mroce_netdev_nb);
 exit_net:
 	mroce_net_exit();
+exit_halves:
+	mroce_halves_exit();
 destroy_wq:
 	destroy_workqueue(mroce_wq);
 	return err;
@@ -304,6 +309,7 @@ static void __exit mroce_exit(void)
 	destroy_workqueue(mroce_wq);
 	/* functions of ours that call_rcu() has yet to call */
 	rcu_barrier();
+	mroce_halves_exit();
 }
 
 module_init(mroce_init);

@@ -8,8 +8,8 @@
  * it under RCU, or has a reference, may use it until it sees gone; memory goes after another grace
  * period.
  *
- * Timers: linger, every LINGER_STEP while a device has halves: idle halves go, silent ones are
- * asked.
+ * Timers: linger, every LINGER_STEP while a device has halves: idle halves go, or give back memory,
+ * silent ones are asked.
  */
 #include <linux/hashtable.h>
 #include <linux/once.h>
@@ -38,6 +38,9 @@ static DEFINE_HASHTABLE(tx_ids, ID_BITS);
 static DEFINE_HASHTABLE(rx_ids, ID_BITS);
 static DEFINE_HASHTABLE(tx_addrs, ADDR_BITS);
 static DEFINE_HASHTABLE(rx_addrs, ADDR_BITS);
+
+/* kmalloc() would round either up to 4 KiB */
+static struct kmem_cache *txhalf_cache, *rxhalf_cache;
 
 static u64 addr_key(const struct in6_addr *addr)
 {
@@ -140,7 +143,7 @@ static void txhalf_free(struct rcu_head *rcu)
 
 	mroce_tx_free(&h->tx);
 	kfree(h->flow);
-	kfree(h);
+	kmem_cache_free(txhalf_cache, h);
 	atomic_dec(&conns->alive);
 }
 
@@ -151,7 +154,7 @@ static void rxhalf_free(struct rcu_head *rcu)
 
 	mroce_rx_free(&h->rx);
 	kfree(h->flow);
-	kfree(h);
+	kmem_cache_free(rxhalf_cache, h);
 	atomic_dec(&conns->alive);
 }
 
@@ -460,13 +463,13 @@ static struct mroce_txhalf *txhalf_alloc(struct mroce_dev *dev, const struct in6
 	int ifindex = 0;
 	u32 i;
 
-	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
+	h = kmem_cache_zalloc(txhalf_cache, GFP_KERNEL_ACCOUNT);
 	if (!h)
 		return NULL;
 	h->flow = kcalloc(npaths, sizeof(*h->flow), GFP_KERNEL_ACCOUNT);
 	if (!h->flow || mroce_tx_init(&h->tx, random_id(), npaths, 0)) {
 		kfree(h->flow);
-		kfree(h);
+		kmem_cache_free(txhalf_cache, h);
 		return NULL;
 	}
 	h->tx.find = find_txs;
@@ -608,7 +611,7 @@ static void verify(struct work_struct *work)
 
 static u64 rxhalf_size(u8 npaths)
 {
-	return sizeof(struct mroce_rxhalf) +
+	return sizeof(struct mroce_rxhalf) + MROCE_MAX_TOMBS * sizeof(struct mroce_tomb) +
 	       npaths * (sizeof(struct mroce_flow) + sizeof(struct mroce_rxpath));
 }
 
@@ -622,13 +625,13 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	u32 i, known = 0;
 	int err = 0;
 
-	h = kzalloc(sizeof(*h), GFP_ATOMIC | __GFP_NOWARN);
+	h = kmem_cache_zalloc(rxhalf_cache, GFP_ATOMIC | __GFP_NOWARN);
 	if (!h)
 		return ERR_PTR(-ENOMEM);
 	h->flow = kcalloc(npaths, sizeof(*h->flow), GFP_ATOMIC | __GFP_NOWARN);
 	if (!h->flow || mroce_rx_init(&h->rx, random_id(), hello, npaths)) {
 		kfree(h->flow);
-		kfree(h);
+		kmem_cache_free(rxhalf_cache, h);
 		return ERR_PTR(-ENOMEM);
 	}
 	h->dev = dev;
@@ -778,6 +781,24 @@ static bool to_be_asked(struct mroce_rxhalf *h)
 	return true;
 }
 
+static void txhalf_shrink(struct mroce_txhalf *h)
+{
+	if (!READ_ONCE(h->tx.grown))
+		return;
+	spin_lock(&h->lock);
+	mroce_tx_shrink(&h->tx, ktime_get_ns());
+	spin_unlock(&h->lock);
+}
+
+static void rxhalf_shrink(struct mroce_rxhalf *h)
+{
+	if (!READ_ONCE(h->rx.tomb))
+		return;
+	spin_lock(&h->lock);
+	mroce_rx_shrink(&h->rx, ktime_get_ns());
+	spin_unlock(&h->lock);
+}
+
 static void linger(struct work_struct *work)
 {
 	struct mroce_conns *conns = container_of(to_delayed_work(work), struct mroce_conns, linger);
@@ -791,11 +812,17 @@ static void linger(struct work_struct *work)
 	list_for_each_entry_safe(h, hn, &conns->tx, node)
 		if (!h->users && time_after(jiffies, h->idle_since + TX_LINGER))
 			txhalf_unlink(h, &tx);
-	list_for_each_entry_safe(r, rn, &conns->rx, node)
-		if (rxhalf_silent(r) && refcount_dec_if_one(&r->refs))
+		else
+			txhalf_shrink(h);
+	list_for_each_entry_safe(r, rn, &conns->rx, node) {
+		if (rxhalf_silent(r) && refcount_dec_if_one(&r->refs)) {
 			rxhalf_unlink(r, &rx);
-		else if (n < ASK_STEP && refcount_read(&r->refs) > 1 && to_be_asked(r))
+			continue;
+		}
+		rxhalf_shrink(r);
+		if (n < ASK_STEP && refcount_read(&r->refs) > 1 && to_be_asked(r))
 			silent[n++] = r;
+	}
 	if (!conns->stopped && !(list_empty(&conns->tx) && list_empty(&conns->rx)))
 		queue_delayed_work(mroce_wq, &conns->linger, LINGER_STEP);
 	spin_unlock_bh(&table_lock);
@@ -807,7 +834,23 @@ static void linger(struct work_struct *work)
 		halves_end(&tx, &rx);
 }
 
-/* ---- the device ---- */
+/* ---- the module and the device ---- */
+
+int mroce_halves_init(void)
+{
+	txhalf_cache = KMEM_CACHE(mroce_txhalf, 0);
+	rxhalf_cache = KMEM_CACHE(mroce_rxhalf, 0);
+	if (txhalf_cache && rxhalf_cache)
+		return 0;
+	mroce_halves_exit();
+	return -ENOMEM;
+}
+
+void mroce_halves_exit(void)
+{
+	kmem_cache_destroy(txhalf_cache);
+	kmem_cache_destroy(rxhalf_cache);
+}
 
 int mroce_conns_init(struct mroce_dev *dev)
 {

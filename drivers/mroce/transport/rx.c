@@ -39,6 +39,8 @@ void mroce_rx_free(struct mroce_rx *rx)
 {
 	kfree(rx->path);
 	rx->path = NULL;
+	kfree(rx->tomb);
+	rx->tomb = NULL;
 }
 
 /* bit i stands for the anchor - i: moving the anchor up shifts towards the high bits */
@@ -434,13 +436,38 @@ void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroc
 
 /* ---- tombstones (rule 4) ---- */
 
+/* Without memory there is none: what still comes for the stream is not known, and dropped. */
+void mroce_rx_bury(struct mroce_rx *rx, const struct mroce_rxs *rxs, u64 now)
+{
+	if (!rx->tomb)
+		rx->tomb = kcalloc(MROCE_MAX_TOMBS, sizeof(*rx->tomb), GFP_ATOMIC | __GFP_NOWARN);
+	if (!rx->tomb)
+		return;
+	rx->tomb[rx->tomb_next++ % MROCE_MAX_TOMBS] = (struct mroce_tomb){
+		.until = now + MROCE_TOMB_LIFE,
+		.own_id = rxs->own_id,
+		.peer_id = rxs->peer_id,
+		.next = rxs->base,
+		.response = rxs->response,
+	};
+}
+
+void mroce_rx_shrink(struct mroce_rx *rx, u64 now)
+{
+	/* the newest outlives the others */
+	if (!rx->tomb || rx->tomb[(rx->tomb_next - 1) % MROCE_MAX_TOMBS].until > now)
+		return;
+	kfree(rx->tomb);
+	rx->tomb = NULL;
+}
+
 bool mroce_rx_unknown(struct mroce_rx *rx, struct mroce_rxop *op)
 {
 	bool response = op->data.flags & MROCE_F_RESPONSE;
 	struct mroce_rxs ghost = { .response = response };
 	u32 i, j;
 
-	for (i = 0; i < MROCE_MAX_TOMBS; i++) {
+	for (i = 0; rx->tomb && i < MROCE_MAX_TOMBS; i++) {
 		struct mroce_tomb *t = &rx->tomb[i];
 
 		if (!t->until || t->until <= op->now || t->own_id != op->data.stream ||

@@ -161,6 +161,7 @@ struct mroce_rx_stats {
  * @member: one in the share of each plane
  * @grant: called before each ACK: brings @share, @allowance and @active up to date for a plane, as
  *	told in its ACKs; optional (NULL: no limit)
+ * @tomb: ring of MROCE_MAX_TOMBS, the next is @tomb_next; NULL while no stream has ended lately
  * @latest: path of each plane that was heard last
  * @packet: bytes of its largest packet, with headers; @first_at: when the first one came
  */
@@ -173,7 +174,7 @@ struct mroce_rx {
 	struct list_head news;		/* streams with something to tell */
 	struct mroce_news nack[MROCE_MAX_NEWS];
 	u32 nnack;
-	struct mroce_tomb tomb[MROCE_MAX_TOMBS];
+	struct mroce_tomb *tomb;
 	u32 tomb_next;
 	u64 timer;
 	struct mroce_share_member member[MROCE_MAX_PLANES];
@@ -189,6 +190,8 @@ struct mroce_rx {
 
 int mroce_rx_init(struct mroce_rx *rx, u64 own_id, const struct mroce_hello *hello, u8 npaths);
 void mroce_rx_free(struct mroce_rx *rx);
+/* Gives back the memory of what is over; to be called now and then. */
+void mroce_rx_shrink(struct mroce_rx *rx, u64 now);
 
 /*
  * A numbered packet. Data: @op goes on to mroce_rxs_claim() or, if its stream is not known,
@@ -277,6 +280,8 @@ void mroce_rxs_refuse(struct mroce_rxs *rxs, u32 msn, u8 nack);
 
 /* ---- inside transport/ ---- */
 bool mroce_rxs_landing(struct mroce_rxs *rxs);
+/* The stream leaves a tombstone. */
+void mroce_rx_bury(struct mroce_rx *rx, const struct mroce_rxs *rxs, u64 now);
 void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 spn,
 		   u32 msn, u8 reason, u8 timer);
 

@@ -47,18 +47,10 @@ static void drop_nacks(struct mroce_rx *rx, const struct mroce_rxs *rxs)
 void mroce_rxs_detach(struct mroce_rxs *rxs, u64 now, struct list_head *held)
 {
 	struct mroce_rx *rx = rxs->rx;
-	struct mroce_tomb *t;
 
 	WARN_ON_ONCE(rxs->copiers);
 	if (rx) {
-		t = &rx->tomb[rx->tomb_next++ % MROCE_MAX_TOMBS];
-		*t = (struct mroce_tomb){
-			.until = now + MROCE_TOMB_LIFE,
-			.own_id = rxs->own_id,
-			.peer_id = rxs->peer_id,
-			.next = rxs->base,
-			.response = rxs->response,
-		};
+		mroce_rx_bury(rx, rxs, now);
 		drop_nacks(rx, rxs);
 	}
 	list_del_init(&rxs->news);

@@ -67,6 +67,21 @@ void mroce_tx_free(struct mroce_tx *tx)
 	tx->path = NULL;
 }
 
+void mroce_tx_shrink(struct mroce_tx *tx, u64 now)
+{
+	struct mroce_txs *txs;
+	bool quiet = true;
+	u32 i;
+
+	for (i = 0; i < tx->npaths; i++)
+		quiet &= mroce_path_shrink(&tx->path[i], now);
+	if (!quiet)
+		return;
+	tx->grown = false;
+	list_for_each_entry(txs, &tx->streams, node)
+		mroce_txs_shrink(txs);
+}
+
 static void say_hello(struct mroce_tx *tx, u64 now)
 {
 	tx->hello_wanted = true;

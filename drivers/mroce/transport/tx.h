@@ -353,6 +353,7 @@ struct mroce_tx {
 	u32 nctl, ctl_turn;
 	bool starved;			/* memory ran out: the timer tries again */
 	bool probing;			/* a path may have @probes to send */
+	bool grown;			/* there is what mroce_tx_shrink() gives back */
 	bool severed;			/* every path is down, when streams were last looked at */
 
 	struct mroce_hello hello;	/* what our HELLO says */
@@ -377,6 +378,8 @@ struct mroce_tx {
  */
 int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train);
 void mroce_tx_free(struct mroce_tx *tx);	/* no stream is attached */
+/* Gives back the memory that only traffic needs, if there is none; to be called now and then. */
+void mroce_tx_shrink(struct mroce_tx *tx, u64 now);
 /*
  * The half has so many planes from now on (1 after mroce_tx_init()): path i belongs to plane
  * i % @nplanes. Windows and what is in flight go with their paths.
@@ -535,6 +538,7 @@ void mroce_txs_fail(struct mroce_txs *txs, u32 msn, enum mroce_reason reason, u8
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index);
 void mroce_path_free(struct mroce_txpath *p);
 bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p);
+bool mroce_path_shrink(struct mroce_txpath *p, u64 now);
 struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p,
 				     const struct mroce_xmit *x, u64 now);
 void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
@@ -627,6 +631,7 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 void mroce_cc_timeout(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_cc_local_drop(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_txs_kick(struct mroce_txs *txs);
+void mroce_txs_shrink(struct mroce_txs *txs);
 void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now);
 /* @n numbers from @spn on */
 void mroce_txs_acked_run(struct mroce_txs *txs, u32 spn, u32 n, u64 now);

@@ -5,8 +5,9 @@
  */
 #include "tx.h"
 
-#define RECORDS_MIN	16
+#define RECORDS_MIN	4
 #define RECORDS_MAX	2048
+#define RECORDS_LIFE	(1000 * MROCE_MSEC)	/* of a ring that is empty */
 #define PTO_UNKNOWN	(20 * MROCE_MSEC)	/* before the first sample */
 
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
@@ -32,7 +33,7 @@ void mroce_path_free(struct mroce_txpath *p)
 	p->mask = 0;
 }
 
-/* Is there room for one more transmission on record? Grows the ring, which never shrinks. */
+/* Is there room for one more transmission on record? Grows the ring. */
 bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p)
 {
 	u32 size = p->sent ? p->mask + 1 : 0;
@@ -51,8 +52,19 @@ bool mroce_path_reserve(struct mroce_tx *tx, struct mroce_txpath *p)
 	for (i = p->head; i != p->tail; i++)
 		sent[i & (bigger - 1)] = p->sent[i & p->mask];
 	kfree(p->sent);
+	tx->grown = true;
 	p->sent = sent;
 	p->mask = bigger - 1;
+	return true;
+}
+
+/* A path that has not sent for a while needs no ring. False: it is in use. */
+bool mroce_path_shrink(struct mroce_txpath *p, u64 now)
+{
+	mroce_path_trim(p);
+	if (p->head != p->tail || (p->sent && now - p->last_sent < RECORDS_LIFE))
+		return false;
+	mroce_path_free(p);
 	return true;
 }
 

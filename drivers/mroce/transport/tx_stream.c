@@ -87,6 +87,14 @@ void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn)
 		mroce_txs_fail(txs, txs->msn_una, tx->dead_reason, MROCE_N_NONE);
 }
 
+static void free_bitmaps(struct mroce_txs *txs)
+{
+	kfree(txs->acked);	/* lost lies behind it */
+	txs->acked = NULL;
+	txs->lost = NULL;
+	txs->nacked = 0;
+}
+
 void mroce_txs_detach(struct mroce_txs *txs)
 {
 	struct mroce_tx *tx = txs->tx;
@@ -108,10 +116,7 @@ void mroce_txs_detach(struct mroce_txs *txs)
 	list_del_init(&txs->ready);
 	list_del_init(&txs->done);
 	list_del_init(&txs->active);
-	kfree(txs->acked);	/* lost lies behind it */
-	txs->acked = NULL;
-	txs->nacked = 0;
-	txs->lost = NULL;
+	free_bitmaps(txs);
 	txs->tx = NULL;
 }
 
@@ -296,7 +301,7 @@ static bool answered(const struct mroce_msg *m)
 	return mroce_opinfo[m->opcode].answered;
 }
 
-/* Bitmaps for [una, una + window): one allocation for both, kept until the stream ends. */
+/* Bitmaps for [una, una + window): one allocation for both, kept until the half is idle. */
 static bool have_bitmaps(struct mroce_txs *txs)
 {
 	if (txs->acked)
@@ -307,7 +312,15 @@ static bool have_bitmaps(struct mroce_txs *txs)
 		return false;
 	txs->lost = txs->acked + BITS_TO_LONGS(txs->window);
 	txs->wmask = txs->window - 1;
+	txs->tx->grown = true;
 	return true;
+}
+
+/* Without packets on their way no bit is set. */
+void mroce_txs_shrink(struct mroce_txs *txs)
+{
+	if (idle(txs) && txs->una == txs->nxt && !txs->busy)
+		free_bitmaps(txs);
 }
 
 bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn)
