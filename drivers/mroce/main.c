@@ -259,9 +259,12 @@ static int __init mroce_init(void)
 	err = mroce_halves_init();
 	if (err)
 		goto destroy_wq;
-	err = mroce_net_init();
+	err = mroce_qps_init();
 	if (err)
 		goto exit_halves;
+	err = mroce_net_init();
+	if (err)
+		goto exit_qps;
 
 	err = register_netdevice_notifier(&mroce_netdev_nb);
 	if (err)
@@ -288,6 +291,8 @@ unregister_netdev:
 	unregister_netdevice_notifier(&mroce_netdev_nb);
 exit_net:
 	mroce_net_exit();
+exit_qps:
+	mroce_qps_exit();
 exit_halves:
 	mroce_halves_exit();
 destroy_wq:
@@ -309,6 +314,7 @@ static void __exit mroce_exit(void)
 	destroy_workqueue(mroce_wq);
 	/* functions of ours that call_rcu() has yet to call */
 	rcu_barrier();
+	mroce_qps_exit();
 	mroce_halves_exit();
 }
 

@@ -228,9 +228,11 @@ unsigned int mroce_conns_payload(struct mroce_dev *dev);
 /* No route of theirs goes by this netdev any more. */
 void mroce_conns_plane_gone(struct mroce_dev *dev, int ifindex);
 
-/* of the module; the second when no half is left, its memory included */
+/* of the module; the exits when none is left, its memory included */
 int mroce_halves_init(void);
 void mroce_halves_exit(void);
+int mroce_qps_init(void);	/* verbs/qp.c */
+void mroce_qps_exit(void);
 int mroce_conns_init(struct mroce_dev *dev);
 /* What a plane's netdev passes, Mb/s; 0: not known, so senders are not limited. Any context. */
 void mroce_shares_capacity(struct mroce_dev *dev, u8 plane, u32 mbits);

@@ -479,8 +479,8 @@ bool mroce_tx_path_ask(struct mroce_tx *tx, u8 path);
 /* ---- streams (tx_stream.c) ---- */
 
 /*
- * @msgs: power of two; the poster never has more unfinished. @msg is
- * the caller's memory. Attaches to nothing.
+ * @msgs: power of two; the poster never has more unfinished. @msg is the caller's memory; it may be
+ * set later, before the first is posted. Attaches to nothing.
  */
 void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mroce_msg *msg,
 		    u32 msgs);

@@ -45,7 +45,7 @@ static enum mroce_reason copy_to_pages(struct mroce_qp *qp, const struct mroce_s
 			*err = -ENOMEM;
 			break;
 		}
-		reason = mroce_sge_read(qp->dev, qp->ib.pd, s->sge, s->num_sge, offset,
+		reason = mroce_sge_read(qp->dev, qp->ib->pd, s->sge, s->num_sge, offset,
 					page_address(page), part);
 		if (!reason)
 			*err = mroce_packet_add(skb, page, 0, part, false);
@@ -77,11 +77,11 @@ static enum mroce_reason build_request(struct mroce_qp *qp, struct mroce_xmit *x
 		return MROCE_REASON_NONE;
 	}
 	if (x->count == 1 && x->bytes < MROCE_COPY_BELOW)
-		return mroce_sge_read(qp->dev, qp->ib.pd, s->sge, s->num_sge, x->data.offset,
+		return mroce_sge_read(qp->dev, qp->ib->pd, s->sge, s->num_sge, x->data.offset,
 				      skb_put(skb, x->bytes), x->bytes);
 	if (s->num_sge > 1 && pieces(s->sge, s->num_sge, x->data.offset, x->bytes) > MAX_PIECES)
 		return copy_to_pages(qp, s, x->data.offset, x->bytes, skb, err);
-	reason = mroce_sge_to_skb(qp->dev, qp->ib.pd, s->sge, s->num_sge, x->data.offset, x->bytes,
+	reason = mroce_sge_to_skb(qp->dev, qp->ib->pd, s->sge, s->num_sge, x->data.offset, x->bytes,
 				  skb, &done);
 	if (!reason && done < x->bytes)
 		*err = -EMSGSIZE;
@@ -110,7 +110,7 @@ static enum mroce_reason build_response(struct mroce_qp *qp, struct mroce_xmit *
 
 	if (m->opcode == MROCE_OP_ATOMIC_RESP) {
 		*(__be64 *)skb_put(skb, sizeof(__be64)) =
-			cpu_to_be64(qp->results[m->msn & qp->resp_mask]);
+			cpu_to_be64(qp->responder->results[m->msn & qp->resp_mask]);
 		return MROCE_REASON_NONE;
 	}
 	if (m->opcode != MROCE_OP_READ_RESP || !x->bytes)

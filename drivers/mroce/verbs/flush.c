@@ -31,14 +31,14 @@ void mroce_qp_event_work(struct work_struct *work)
 		[MROCE_QPE_LAST_WQE] = IB_EVENT_QP_LAST_WQE_REACHED,
 	};
 	struct mroce_qp *qp = container_of(work, struct mroce_qp, event);
-	struct ib_event event = {.device = qp->ib.device, .element.qp = &qp->ib};
+	struct ib_event event = {.device = qp->ib->device, .element.qp = qp->ib};
 	unsigned int i;
 
 	for (i = 0; i < MROCE_QPE_MAX; i++) {
-		if (!test_and_clear_bit(i, &qp->events) || !qp->ib.event_handler)
+		if (!test_and_clear_bit(i, &qp->events) || !qp->ib->event_handler)
 			continue;
 		event.event = types[i];
-		qp->ib.event_handler(&event, qp->ib.qp_context);
+		qp->ib->event_handler(&event, qp->ib->qp_context);
 	}
 }
 
@@ -205,7 +205,7 @@ void mroce_qp_quiesce(struct mroce_qp *qp, bool all)
 	struct mroce_rxhalf *h = qp->rxh;
 	bool requests = all || !qp->by_responder;
 
-	lockdep_assert_held(&qp->mutex);
+	lockdep_assert_held(mroce_qp_mutex(qp));
 	await_builders(qp);
 	if (mroce_qp_is_uc(qp))
 		mroce_uc_disconnect(qp);
@@ -290,7 +290,7 @@ void mroce_qp_flush_work(struct work_struct *work)
 	unsigned int rounds = 0;
 	bool more;
 
-	mutex_lock(&qp->mutex);
+	mutex_lock(mroce_qp_mutex(qp));
 	if (qp->state != IB_QPS_ERR)
 		goto unlock;
 	if (!qp->quiet) {
@@ -316,5 +316,5 @@ void mroce_qp_flush_work(struct work_struct *work)
 	if (more)
 		mroce_qp_flush_soon(qp);
 unlock:
-	mutex_unlock(&qp->mutex);
+	mutex_unlock(mroce_qp_mutex(qp));
 }

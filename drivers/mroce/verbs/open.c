@@ -23,46 +23,60 @@ int mroce_qp_check_address(struct mroce_qp *qp, const struct ib_qp_attr *attr,
 			   struct in6_addr *saddr, struct in6_addr *daddr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
-	struct ib_device *ib = qp->ib.device;
+	struct ib_device *ib = qp->ib->device;
 
 	if (!grh->sgid_attr) {
 		ibdev_info_ratelimited(ib, "QP 0x%x: to RTR without a source GID (sgid_index %u)\n",
-				       qp->ib.qp_num, grh->sgid_index);
+				       qp->ib->qp_num, grh->sgid_index);
 		return -EINVAL;
 	}
 	memcpy(saddr, grh->sgid_attr->gid.raw, sizeof(*saddr));
 	memcpy(daddr, grh->dgid.raw, sizeof(*daddr));
 	if (ipv6_addr_any(daddr)) {
 		ibdev_info_ratelimited(ib, "QP 0x%x: to RTR without a destination GID (dgid)\n",
-				       qp->ib.qp_num);
+				       qp->ib->qp_num);
 		return -EINVAL;
 	}
 	if (mroce_addr_group(daddr)) {
 		ibdev_info_ratelimited(ib, "QP 0x%x: destination GID %pI6c is a group\n",
-				       qp->ib.qp_num, daddr);
+				       qp->ib->qp_num, daddr);
 		return -EINVAL;
 	}
 	if (mroce_addr_v4(saddr) != mroce_addr_v4(daddr)) {
 		ibdev_info_ratelimited(ib, "QP 0x%x: GIDs %pI6c (own) and %pI6c of two families\n",
-				       qp->ib.qp_num, saddr, daddr);
+				       qp->ib->qp_num, saddr, daddr);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static void free_memory(struct mroce_qp *qp)
+static void free_responder(struct mroce_qp *qp)
 {
-	kvfree(qp->req_msg);
-	kvfree(qp->resp_msg);
-	kvfree(qp->results);
-	kvfree(qp->operands);
-	qp->req_msg = NULL;
-	qp->resp_msg = NULL;
-	qp->results = NULL;
-	qp->operands = NULL;
+	kvfree(qp->responder);
+	qp->responder = NULL;
 }
 
-static int alloc_memory(struct mroce_qp *qp, const struct ib_qp_attr *attr)
+static size_t responder_size(u32 responses, u32 reads)
+{
+	const struct mroce_responder *r = NULL;
+
+	return sizeof(*r) + responses * (sizeof(*r->msg) + sizeof(*r->results)) +
+	       reads * sizeof(*r->operands);
+}
+
+static struct mroce_responder *alloc_responder(u32 responses, u32 reads, gfp_t gfp)
+{
+	struct mroce_responder *r = kvzalloc(responder_size(responses, reads), gfp);
+
+	if (r) {
+		r->results = (u64 *)&r->msg[responses];
+		r->operands = (struct mroce_operand *)&r->results[responses];
+	}
+	return r;
+}
+
+/* What a page holds comes with the peer's first READ, for most have none. */
+static int prepare_responder(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 {
 	u32 reads = max_t(u32, attr->max_dest_rd_atomic, 1), n;
 
@@ -71,14 +85,33 @@ static int alloc_memory(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 	 */
 	n = roundup_pow_of_two(max(4 * reads, 16U));
 	qp->resp_mask = n - 1;
-	qp->req_msg = kvcalloc(qp->sq.entries, sizeof(*qp->req_msg), GFP_KERNEL_ACCOUNT);
-	qp->resp_msg = kvcalloc(n, sizeof(*qp->resp_msg), GFP_KERNEL_ACCOUNT);
-	qp->results = kvcalloc(n, sizeof(*qp->results), GFP_KERNEL_ACCOUNT);
-	qp->operands = kvcalloc(reads, sizeof(*qp->operands), GFP_KERNEL_ACCOUNT);
-	if (qp->req_msg && qp->resp_msg && qp->results && qp->operands)
+	if (responder_size(n, reads) <= PAGE_SIZE)
 		return 0;
-	free_memory(qp);
-	return -ENOMEM;
+	qp->responder = alloc_responder(n, reads, GFP_KERNEL_ACCOUNT);
+	return qp->responder ? 0 : -ENOMEM;
+}
+
+bool mroce_qp_may_respond(struct mroce_qp *qp)
+{
+	struct mroce_responder *r;
+
+	/* who sees it sees that it is zeroed */
+	if (smp_load_acquire(&qp->responder))
+		return true;
+	r = alloc_responder(qp->resp_mask + 1, max_t(u32, qp->attr.max_dest_rd_atomic, 1),
+			    GFP_ATOMIC | __GFP_NOWARN);
+	if (!r)
+		return false;
+	spin_lock_bh(&qp->txh->lock);
+	if (!qp->responder) {
+		qp->resp.msg = r->msg;
+		/* pairs with the acquire above */
+		smp_store_release(&qp->responder, r);
+		r = NULL;
+	}
+	spin_unlock_bh(&qp->txh->lock);
+	kvfree(r);
+	return true;
 }
 
 static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32 id)
@@ -86,7 +119,8 @@ static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 
 	mroce_txs_init(&qp->req, false, id, qp->req_msg, qp->sq.entries);
-	mroce_txs_init(&qp->resp, true, id, qp->resp_msg, qp->resp_mask + 1);
+	mroce_txs_init(&qp->resp, true, id, qp->responder ? qp->responder->msg : NULL,
+		       qp->resp_mask + 1);
 	qp->req.tclass = grh->traffic_class & ~INET_ECN_MASK;
 	qp->req.hop_limit = grh->hop_limit;
 	qp->resp.tclass = qp->req.tclass;
@@ -126,16 +160,16 @@ int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 	h = mroce_txhalf_attach(dev, &saddr, &daddr);
 	if (IS_ERR(h)) {
 		ibdev_info_ratelimited(&dev->ib, "QP 0x%x: no connection to %pI6c: error %ld\n",
-				       qp->ib.qp_num, &daddr, PTR_ERR(h));
+				       qp->ib->qp_num, &daddr, PTR_ERR(h));
 		return PTR_ERR(h);
 	}
-	ret = alloc_memory(qp, attr);
+	ret = prepare_responder(qp, attr);
 	if (ret)
 		goto err_half;
 	ret = xa_alloc_cyclic(&dev->stream_xa, &id, qp->handle, XA_LIMIT(1, U32_MAX),
 			      &dev->stream_next, GFP_KERNEL);
 	if (ret < 0)
-		goto err_memory;
+		goto err_responder;
 
 	spin_lock_bh(&qp->lock);
 	init_streams(qp, attr, id);
@@ -157,8 +191,8 @@ int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 	ret = -ECONNABORTED;
 	xa_erase(&dev->stream_xa, id);
 	qp->stream = 0;
-err_memory:
-	free_memory(qp);
+err_responder:
+	free_responder(qp);
 err_half:
 	mroce_txhalf_detach(h);
 	return ret;
@@ -170,7 +204,7 @@ void mroce_qp_start(struct mroce_qp *qp)
 	struct mroce_txs *req = &qp->req;
 	struct mroce_txhalf *h = qp->txh;
 	struct mroce_open open = {
-		.own_qpn = qp->ib.qp_num,
+		.own_qpn = qp->ib->qp_num,
 		.peer_qpn = attr->dest_qp_num,
 		.psn = attr->sq_psn,
 		.stream = qp->stream,
@@ -200,7 +234,7 @@ void mroce_qp_say_close(struct mroce_qp *qp)
 	u32 peer = qp->resp.peer_id ? qp->resp.peer_id : qp->req.peer_id;
 	struct mroce_txhalf *h = qp->txh;
 
-	lockdep_assert_held(&qp->mutex);
+	lockdep_assert_held(mroce_qp_mutex(qp));
 	if (!h || !peer || qp->close_told)
 		return;
 	qp->close_told = true;
@@ -232,7 +266,7 @@ void mroce_qp_disconnect(struct mroce_qp *qp)
 {
 	struct mroce_txhalf *h;
 
-	lockdep_assert_held(&qp->mutex);
+	lockdep_assert_held(mroce_qp_mutex(qp));
 	if (!qp->txh) {
 		mroce_qp_quiesce(qp, true);
 		return;
@@ -249,7 +283,7 @@ void mroce_qp_disconnect(struct mroce_qp *qp)
 	qp->stream = 0;
 	spin_unlock_bh(&qp->lock);
 	mroce_txhalf_detach(h);
-	free_memory(qp);
+	free_responder(qp);
 }
 
 /* ---- the peer appears ---- */

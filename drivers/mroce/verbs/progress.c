@@ -28,7 +28,7 @@ void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status,
 		.status = status,
 		.opcode = mroce_wc_opcode(s->opcode),
 		.byte_len = s->length,
-		.qpn = qp->ib.qp_num,
+		.qpn = qp->ib->qp_num,
 		.vendor_err = reason,
 	};
 

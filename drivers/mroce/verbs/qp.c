@@ -18,6 +18,19 @@
 #define QPN_FIRST 16 /* the first ones are the specification's */
 #define QPN_LAST  0xfffffe
 
+static struct kmem_cache *qp_cache;
+
+int mroce_qps_init(void)
+{
+	qp_cache = KMEM_CACHE(mroce_qp, 0);
+	return qp_cache ? 0 : -ENOMEM;
+}
+
+void mroce_qps_exit(void)
+{
+	kmem_cache_destroy(qp_cache);
+}
+
 /* ---- references and lookups ---- */
 
 void mroce_qp_hold(struct mroce_qp *qp)
@@ -33,7 +46,7 @@ void mroce_qp_put(struct mroce_qp *qp)
 
 struct mroce_qp *mroce_qp_by_handle(struct mroce_qp_handle *handle)
 {
-	return refcount_inc_not_zero(&handle->refs) ? handle->qp : NULL;
+	return refcount_inc_not_zero(&handle->refs) ? to_mqp(handle->ib) : NULL;
 }
 
 static struct mroce_qp *lookup(struct xarray *xa, unsigned long index)
@@ -61,7 +74,7 @@ struct ib_qp *mroce_qp_of_completion(struct mroce_dev *dev, u32 qpn)
 	rcu_read_lock();
 	handle = xa_load(&dev->qp_xa, qpn);
 	if (handle)
-		qp = &handle->qp->ib;
+		qp = handle->ib;
 	rcu_read_unlock();
 	return qp;
 }
@@ -106,7 +119,7 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 		rcu_read_lock();
 		handle = xa_find(&dev->qp_xa, &qpn, ULONG_MAX, XA_PRESENT);
 		if (handle && refcount_inc_not_zero(&handle->refs))
-			qp = handle->qp;
+			qp = to_mqp(handle->ib);
 		rcu_read_unlock();
 		if (!handle)
 			return;
@@ -276,6 +289,7 @@ static int create_sq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
 {
 	struct mroce_sq *sq = &qp->sq;
 	u32 data, stride;
+	size_t size;
 	int ret;
 
 	sq->max_wr = max(init->cap.max_send_wr, 1U);
@@ -288,15 +302,20 @@ static int create_sq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
 	sq->max_inline = min_t(u32, stride - sizeof(struct mroce_sq_wqe), MROCE_MAX_INLINE);
 	data = max(data, sq->max_inline);
 	sq->send_size = ALIGN(sizeof(struct mroce_send) + data, 8);
-	sq->sends = __vmalloc(array_size(sq->entries, sq->send_size),
-			      GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	size = array_size(sq->entries, sq->send_size + sizeof(*qp->req_msg));
+	/* by the page, not by the power of two; a short one is no page */
+	if (size <= PAGE_SIZE / 2)
+		sq->sends = kzalloc(size, GFP_KERNEL_ACCOUNT);
+	else
+		sq->sends = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!sq->sends)
 		return -ENOMEM;
+	qp->req_msg = sq->sends + array_size(sq->entries, sq->send_size);
 	if (!ucontext)
 		return 0;
 	ret = mroce_kring_alloc(&sq->ring, ucontext, sq->entries, stride, info);
 	if (ret) {
-		vfree(sq->sends);
+		kvfree(sq->sends);
 		sq->sends = NULL;
 	}
 	return ret;
@@ -306,7 +325,7 @@ static void free_sq(struct mroce_qp *qp)
 {
 	if (qp->user)
 		mroce_kring_free(&qp->sq.ring);
-	vfree(qp->sq.sends);
+	kvfree(qp->sq.sends);
 }
 
 static int create_rq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
@@ -343,18 +362,18 @@ static int enter_tables(struct mroce_qp *qp)
 	if (!handle)
 		return -ENOMEM;
 	refcount_set(&handle->refs, 1);
-	handle->qp = qp;
+	handle->ib = qp->ib;
 	qp->handle = handle;
-	if (qp->ib.qp_type == IB_QPT_GSI) {
+	if (qp->ib->qp_type == IB_QPT_GSI) {
 		qpn = MROCE_GSI_QPN;
-		qp->ib.qp_num = qpn;
+		qp->ib->qp_num = qpn;
 		ret = xa_insert(&dev->qp_xa, qpn, handle, GFP_KERNEL);
 	} else {
 		/* found by its number only once the number is set */
 		ret = xa_alloc_cyclic(&dev->qp_xa, &qpn, NULL, XA_LIMIT(QPN_FIRST, QPN_LAST),
 				      &dev->qpn_next, GFP_KERNEL);
 		if (ret >= 0) {
-			qp->ib.qp_num = qpn;
+			qp->ib->qp_num = qpn;
 			ret = xa_err(xa_store(&dev->qp_xa, qpn, handle, GFP_KERNEL));
 			if (ret)
 				xa_erase(&dev->qp_xa, qpn);
@@ -369,7 +388,7 @@ static int enter_tables(struct mroce_qp *qp)
 
 static void leave_tables(struct mroce_qp *qp)
 {
-	xa_erase(&qp->dev->qp_xa, qp->ib.qp_num);
+	xa_erase(&qp->dev->qp_xa, qp->ib->qp_num);
 	mroce_qp_put(qp);
 	wait_for_completion(&qp->unused);
 	kfree_rcu(qp->handle, rcu);
@@ -380,7 +399,8 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	struct mroce_dev *dev = to_mdev(ibqp->device);
 	struct ib_ucontext *ucontext = udata ? mroce_udata_ucontext(udata) : NULL;
 	struct mroce_create_qp_resp resp = {};
-	struct mroce_qp *qp = to_mqp(ibqp);
+	struct mroce_ib_qp *core;
+	struct mroce_qp *qp;
 	int ret;
 
 	ret = check_init(dev, init, udata);
@@ -388,7 +408,15 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 		return ret;
 	if (!mroce_take(&dev->qps, MROCE_MAX_QP))
 		return -ENOMEM;
+	qp = kmem_cache_zalloc(qp_cache, GFP_KERNEL_ACCOUNT);
+	if (!qp) {
+		ret = -ENOMEM;
+		goto err_count;
+	}
 
+	core = container_of(ibqp, struct mroce_ib_qp, ib);
+	core->qp = qp;
+	qp->ib = ibqp;
 	qp->dev = dev;
 	qp->user = udata;
 	qp->scq = to_mcq(init->send_cq);
@@ -396,12 +424,12 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	qp->srq = init->srq ? to_msrq(init->srq) : NULL;
 	qp->state = IB_QPS_RESET;
 	/* before any caller of ours looks at it; the core sets it too, in its own time */
-	qp->ib.qp_type = init->qp_type;
+	qp->ib->qp_type = init->qp_type;
 	spin_lock_init(&qp->lock);
 	spin_lock_init(&qp->ud_lock);
 	spin_lock_init(&qp->bound.lock);
 	spin_lock_init(&qp->sq.post_lock);
-	mutex_init(&qp->mutex);
+	mutex_init(&core->mutex);
 	mroce_flow_init(&qp->uc.flow, &in6addr_any, &in6addr_any, 0, 0);
 	init_completion(&qp->unused);
 	INIT_WORK(&qp->flush, mroce_qp_flush_work);
@@ -416,7 +444,7 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	if (!udata && init->qp_type != IB_QPT_GSI) {
 		if (!try_module_get(THIS_MODULE)) {
 			ret = -ENODEV;
-			goto err_count;
+			goto err_free;
 		}
 		qp->holds_module = true;
 	}
@@ -460,6 +488,8 @@ err_ud:
 err_module:
 	if (qp->holds_module)
 		module_put(THIS_MODULE);
+err_free:
+	kmem_cache_free(qp_cache, qp);
 err_count:
 	atomic_dec(&dev->qps);
 	return ret;
@@ -481,12 +511,12 @@ static int mroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct mroce_qp *qp = to_mqp(ibqp);
 	struct mroce_dev *dev = qp->dev;
 
-	mutex_lock(&qp->mutex);
+	mutex_lock(mroce_qp_mutex(qp));
 	spin_lock_bh(&qp->lock);
 	qp->state = IB_QPS_RESET;
 	spin_unlock_bh(&qp->lock);
 	mroce_qp_disconnect(qp);
-	mutex_unlock(&qp->mutex);
+	mutex_unlock(mroce_qp_mutex(qp));
 
 	leave_tables(qp);
 	/* nobody refers to it now, so nobody starts these again, but they each other */
@@ -504,6 +534,10 @@ static int mroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	atomic_dec(&dev->qps);
 	if (qp->holds_module)
 		module_put(THIS_MODULE);
+	mutex_lock(mroce_qp_mutex(qp));
+	container_of(ibqp, struct mroce_ib_qp, ib)->qp = NULL;
+	mutex_unlock(mroce_qp_mutex(qp));
+	kmem_cache_free(qp_cache, qp);
 	return 0;
 }
 
@@ -516,5 +550,5 @@ const struct ib_device_ops mroce_qp_ops = {
 	.post_recv = mroce_post_recv,
 	.post_send = mroce_post_send,
 	.query_qp = mroce_query_qp,
-	INIT_RDMA_OBJ_SIZE(ib_qp, mroce_qp, ib),
+	INIT_RDMA_OBJ_SIZE(ib_qp, mroce_ib_qp, ib),
 };

@@ -93,7 +93,7 @@ struct mroce_sq {
  */
 struct mroce_qp_handle {
 	refcount_t refs;
-	struct mroce_qp *qp;
+	struct ib_qp *ib;
 	struct rcu_head rcu;
 };
 
@@ -114,6 +114,18 @@ struct mroce_operand {
 	bool used;
 	u32 msn;
 	u64 compare_add, swap;
+};
+
+/**
+ * struct mroce_responder - what READs and atomics of the peer, and refusals of its messages, take
+ * @results: of atomics, by the response's message number & the queue pair's @resp_mask
+ * @operands: of atomics, as many as the peer may have open
+ * @msg: messages of the response space
+ */
+struct mroce_responder {
+	u64 *results;
+	struct mroce_operand *operands;
+	struct mroce_msg msg[];
 };
 
 /**
@@ -169,9 +181,9 @@ struct mroce_uc_qp {
 
 /**
  * struct mroce_qp - a queue pair
+ * @ib: the core's part
  * @handle: its entry in the device's tables, and its references
  * @lock: bottom halves off. State, send queue, completions of sends.
- * @mutex: modify, destroy
  * @state: IB_QPS_*
  * @attr: as set by modify_qp
  * @bound: instead of @rq, with an SRQ
@@ -180,9 +192,10 @@ struct mroce_uc_qp {
  * @txh, @rxh: halves; @rxh is NULL until the peer is heard. Under @lock.
  * @req, @resp: sending side of the request and the response space, on @txh
  * @rreq, @rresp: receiving side of both, on @rxh
- * @results: of atomics, by the response's message number & @resp_mask
+ * @req_msg: messages of @req, which lie behind the send queue's @sends
+ * @responder: NULL until the peer reads; set under @txh's lock
+ * @resp_mask: responses that it has room for - 1
  * @answers: READs and atomics posted: message number of the next one's response
- * @operands: of atomics, @attr.max_dest_rd_atomic
  * @peer_closed: the peer's queue pair is gone or in error: @gone will end this one
  * @placed: lowest request number that the peer has to be told of as not placed
  * @error: reason of the error state
@@ -194,13 +207,12 @@ struct mroce_uc_qp {
  * @ud_recv: UD and UC with an SRQ: the request being filled
  */
 struct mroce_qp {
-	struct ib_qp ib;
+	struct ib_qp *ib;
 	struct mroce_qp_handle *handle;
 	struct mroce_dev *dev;
 	struct mroce_cq *scq, *rcq;
 	struct mroce_srq *srq;
 	spinlock_t lock; /* state, send queue */
-	struct mutex mutex; /* modify, destroy, flush */
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;
 	bool user, holds_module;
@@ -216,11 +228,10 @@ struct mroce_qp {
 	struct mroce_rxhalf *rxh;
 	struct mroce_txs req, resp;
 	struct mroce_rxs rreq, rresp;
-	struct mroce_msg *req_msg, *resp_msg;
-	u64 *results;
+	struct mroce_msg *req_msg;
+	struct mroce_responder *responder;
 	u32 resp_mask;
 	u32 answers, placed;
-	struct mroce_operand *operands;
 	struct mroce_rx_error rx_error;
 
 	bool peer_closed, by_responder, close_told, established, quiet, sqd_told;
@@ -237,9 +248,25 @@ struct mroce_qp {
 	unsigned long events;
 };
 
+/**
+ * struct mroce_ib_qp - what the core allocates, rounded up to a power of two: there is little in it
+ * @mutex: modify, destroy; of @qp too
+ * @qp: NULL once destroyed: 6.1 lists its resources, and so queries them, a little longer
+ */
+struct mroce_ib_qp {
+	struct ib_qp ib;
+	struct mutex mutex; /* modify, query, destroy, flush */
+	struct mroce_qp *qp;
+};
+
+static inline struct mutex *mroce_qp_mutex(const struct mroce_qp *qp)
+{
+	return &container_of(qp->ib, struct mroce_ib_qp, ib)->mutex;
+}
+
 static inline struct mroce_qp *to_mqp(struct ib_qp *ib)
 {
-	return container_of(ib, struct mroce_qp, ib);
+	return container_of(ib, struct mroce_ib_qp, ib)->qp;
 }
 
 static inline struct mroce_send *mroce_sq_send(const struct mroce_sq *sq, u32 index)
@@ -257,7 +284,7 @@ static inline struct mroce_qp *mroce_qp_of(struct mroce_txs *txs)
 static inline struct mroce_mr *mroce_qp_mr_get(struct mroce_qp *qp, u32 rkey, int access, u64 addr,
 					       u64 len, enum mroce_reason *reason)
 {
-	return mroce_mr_get_remote(qp->dev, qp->ib.pd, qp->ib.qp_num, rkey, access, addr, len,
+	return mroce_mr_get_remote(qp->dev, qp->ib->pd, qp->ib->qp_num, rkey, access, addr, len,
 				   reason);
 }
 
@@ -269,12 +296,12 @@ static inline bool mroce_qp_receives(const struct mroce_qp *qp)
 
 static inline bool mroce_qp_is_rc(const struct mroce_qp *qp)
 {
-	return qp->ib.qp_type == IB_QPT_RC;
+	return qp->ib->qp_type == IB_QPT_RC;
 }
 
 static inline bool mroce_qp_is_uc(const struct mroce_qp *qp)
 {
-	return qp->ib.qp_type == IB_QPT_UC;
+	return qp->ib->qp_type == IB_QPT_UC;
 }
 
 /* the GSI included */
@@ -324,6 +351,8 @@ void mroce_qp_srq_unwait(struct mroce_qp *qp);
  * that is the first sign of it.
  */
 bool mroce_qp_on_half(struct mroce_qp *qp, struct mroce_rxhalf *h);
+/* Is there memory to respond with? Softirq, no half's lock is held; neither half goes away. */
+bool mroce_qp_may_respond(struct mroce_qp *qp);
 /* Receive buffers may have been posted: tells a sender that waits. No lock held. */
 void mroce_qp_credit(struct mroce_qp *qp);
 

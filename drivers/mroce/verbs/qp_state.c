@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * modify_qp and query_qp: the state table (the core's), what each attribute may be, and what the
- * transitions do. Process context, under qp->mutex; the state itself also under qp->lock.
+ * transitions do. Process context, under its mutex; the state itself also under qp->lock.
  */
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -17,7 +17,7 @@
 /* one row an attribute: the range that it must be in */
 static int bad(struct mroce_qp *qp, const char *what, u32 value, u32 most)
 {
-	ibdev_dbg(&qp->dev->ib, "QP 0x%x: %s is %u, must be at most %u\n", qp->ib.qp_num, what,
+	ibdev_dbg(&qp->dev->ib, "QP 0x%x: %s is %u, must be at most %u\n", qp->ib->qp_num, what,
 		  value, most);
 	return -EINVAL;
 }
@@ -206,7 +206,7 @@ int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	mutex_lock(&qp->mutex);
+	mutex_lock(mroce_qp_mutex(qp));
 	from = READ_ONCE(qp->state);
 	to = mask & IB_QP_STATE ? attr->qp_state : from;
 	ret = -EINVAL;
@@ -232,16 +232,22 @@ int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 	if (!ret && from == IB_QPS_SQD && mask & IB_QP_MAX_QP_RD_ATOMIC)
 		set_reads(qp, new.max_rd_atomic);
 unlock:
-	mutex_unlock(&qp->mutex);
+	mutex_unlock(mroce_qp_mutex(qp));
 	return ret;
 }
 
 int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init)
 {
-	struct mroce_qp *qp = to_mqp(ibqp);
+	struct mroce_ib_qp *core = container_of(ibqp, struct mroce_ib_qp, ib);
+	struct mroce_qp *qp;
 
-	mutex_lock(&qp->mutex);
+	mutex_lock(&core->mutex);
+	qp = core->qp;
+	if (!qp) {
+		mutex_unlock(&core->mutex);
+		return -EAGAIN;		/* a list of queue pairs leaves it out */
+	}
 	spin_lock_bh(&qp->lock);
 	*attr = qp->attr;
 	/* the core's, which was good for as long as modify_qp ran */
@@ -250,7 +256,6 @@ int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = qp->state;
 	attr->sq_draining = qp->state == IB_QPS_SQD && qp->sq.done != qp->sq.fetched;
 	spin_unlock_bh(&qp->lock);
-	mutex_unlock(&qp->mutex);
 
 	*init = (struct ib_qp_init_attr){
 		.event_handler = ibqp->event_handler,
@@ -263,5 +268,6 @@ int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.qp_type = ibqp->qp_type,
 		.port_num = 1,
 	};
+	mutex_unlock(&core->mutex);
 	return 0;
 }

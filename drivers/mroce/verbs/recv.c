@@ -79,7 +79,7 @@ static bool place_sges(struct mroce_qp *qp, const struct mroce_rxop *op,
 
 		if (!len)
 			continue;
-		*reason = mroce_sge_from_skb(qp->dev, qp->ib.pd, sge, num_sge,
+		*reason = mroce_sge_from_skb(qp->dev, qp->ib->pd, sge, num_sge,
 					     op->data.offset + offset_of(op, i), skb,
 					     off + offset_of(op, i), len, ends_message(op, i, n));
 		if (*reason)
@@ -159,13 +159,16 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 						      : MROCE_REASON_NAK_LENGTH;
 		return false;
 	}
+	/* as if lost: it comes again */
+	if (!mroce_qp_may_respond(qp))
+		return refuse(v, MROCE_N_NONE, IB_WC_SUCCESS, MROCE_REASON_RX_NOMEM);
 	if (!mroce_opinfo[d->opcode].fixed)
 		return true;
 	if (skb_copy_bits(skb, off, &wire, sizeof(wire)))
 		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_SHORT);
 	spin_lock(&h->lock);
 	for (i = 0; i < reads; i++) {
-		struct mroce_operand *o = &qp->operands[i];
+		struct mroce_operand *o = &qp->responder->operands[i];
 
 		if (o->used && o->msn != d->msn)
 			continue;
@@ -223,7 +226,7 @@ static bool place_response(struct mroce_qp *qp, const struct mroce_rxop *op, str
 		place_sges(qp, op, s->sge, s->num_sge, skb, off, op->claimed, &reason);
 	} else if (!skb_copy_bits(skb, off, &wire, sizeof(wire))) {
 		value = be64_to_cpu(wire);
-		reason = mroce_sge_write(qp->dev, qp->ib.pd, s->sge, s->num_sge, 0, &value,
+		reason = mroce_sge_write(qp->dev, qp->ib->pd, s->sge, s->num_sge, 0, &value,
 					 sizeof(value));
 	}
 	if (!reason)

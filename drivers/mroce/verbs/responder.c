@@ -73,7 +73,7 @@ void mroce_rq_cqe(struct mroce_qp *qp, u64 wr_id, const struct mroce_cqe *from, 
 	struct mroce_cqe cqe = *from;
 
 	cqe.wr_id = wr_id;
-	cqe.qpn = qp->ib.qp_num;
+	cqe.qpn = qp->ib->qp_num;
 	mroce_qp_count_error(qp, cqe.vendor_err);
 	mroce_cq_add(qp->rcq, &cqe, solicited);
 }
@@ -140,10 +140,13 @@ static bool respond(struct mroce_qp *qp, const struct mroce_desc *d, u8 opcode, 
 	};
 	struct mroce_msg *m;
 
+	/* a READ has brought it along; of a refusal without it the peer learns by CLOSE */
+	if (!mroce_qp_may_respond(qp))
+		return false;
 	spin_lock(&qp->txh->lock);
 	m = mroce_txs_post(&qp->resp, &p, ktime_get_ns());
 	if (m)
-		qp->results[m->msn & qp->resp_mask] = result;
+		qp->responder->results[m->msn & qp->resp_mask] = result;
 	spin_unlock(&qp->txh->lock);
 	return m;
 }
@@ -219,7 +222,7 @@ static void take_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const stru
 		cqe.imm = (__force u32)cpu_to_be32(d->imm);
 	}
 	if (info->inv) {
-		reason = mroce_mr_invalidate(qp->dev, qp->ib.pd, qp->ib.qp_num, d->imm, true);
+		reason = mroce_mr_invalidate(qp->dev, qp->ib->pd, qp->ib->qp_num, d->imm, true);
 		if (reason) {
 			refuse_message(qp, h, d, MROCE_N_OPERATION, IB_WC_LOC_PROT_ERR, reason);
 			return;
@@ -241,7 +244,7 @@ static bool take_operand(struct mroce_qp *qp, struct mroce_rxhalf *h, u32 msn,
 
 	spin_lock(&h->lock);
 	for (i = 0; i < reads && !found; i++) {
-		struct mroce_operand *o = &qp->operands[i];
+		struct mroce_operand *o = &qp->responder->operands[i];
 
 		found = o->used && o->msn == msn;
 		if (found) {

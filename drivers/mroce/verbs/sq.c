@@ -39,12 +39,12 @@ void mroce_sq_run_local(struct mroce_qp *qp, struct mroce_send *s)
 	enum mroce_reason reason;
 
 	if (s->opcode == MROCE_SEND_REG_MR)
-		reason = mroce_mr_fast_register(qp->dev, qp->ib.pd, s->reg_mr, s->reg_key,
+		reason = mroce_mr_fast_register(qp->dev, qp->ib->pd, s->reg_mr, s->reg_key,
 						s->reg_access);
 	else if (s->opcode == MROCE_WQE_BIND_MW)
-		reason = mroce_mw_bind(qp->dev, qp->ib.pd, qp->ib.qp_num, &s->bind);
+		reason = mroce_mw_bind(qp->dev, qp->ib->pd, qp->ib->qp_num, &s->bind);
 	else
-		reason = mroce_mr_invalidate(qp->dev, qp->ib.pd, qp->ib.qp_num, s->imm, false);
+		reason = mroce_mr_invalidate(qp->dev, qp->ib->pd, qp->ib->qp_num, s->imm, false);
 	s->complete = true;
 	if (reason) {
 		s->status = s->opcode == MROCE_WQE_BIND_MW ? IB_WC_MW_BIND_ERR : IB_WC_LOC_PROT_ERR;

@@ -82,7 +82,7 @@ static struct sk_buff *build(struct mroce_qp *qp, struct mroce_send *s, const st
 		skb_put_data(skb, s->inline_data + p->offset, bytes);
 		return skb;
 	}
-	s->reason = mroce_sge_read(qp->dev, qp->ib.pd, s->sge, s->num_sge, p->offset,
+	s->reason = mroce_sge_read(qp->dev, qp->ib->pd, s->sge, s->num_sge, p->offset,
 				   skb_put(skb, bytes), bytes);
 	if (!s->reason)
 		return skb;
@@ -121,7 +121,7 @@ void mroce_uc_send(struct mroce_qp *qp, struct mroce_send *s)
 	struct mroce_uc m = {
 		.base.type = MROCE_T_UC,
 		.dst_qpn = qp->attr.dest_qp_num,
-		.src_qpn = qp->ib.qp_num,
+		.src_qpn = qp->ib->qp_num,
 		.psn = qp->uc.psn,
 		.length = s->length,
 		.addr = s->remote_addr,
@@ -239,7 +239,7 @@ static enum mroce_reason take(struct mroce_qp *qp, const struct mroce_uc *p, str
 	} else if (p->length > recv->length) {
 		return MROCE_REASON_NAK_LENGTH;
 	} else if (bytes) {
-		reason = mroce_sge_from_skb(qp->dev, qp->ib.pd, recv->sge, recv->num_sge,
+		reason = mroce_sge_from_skb(qp->dev, qp->ib->pd, recv->sge, recv->num_sge,
 					    p->offset, skb, off, bytes, p->flags & MROCE_F_LAST);
 		*fatal = reason;
 	}

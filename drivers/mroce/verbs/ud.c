@@ -31,7 +31,7 @@ static struct sk_buff *build(struct mroce_qp *qp, struct mroce_send *s)
 	struct mroce_ud ud = {
 		.base.type = MROCE_T_UD,
 		.dst_qpn = s->qpn,
-		.src_qpn = qp->ib.qp_num,
+		.src_qpn = qp->ib->qp_num,
 		.qkey = s->qkey & QKEY_OWN ? qp->attr.qkey : s->qkey,
 		.length = s->length,
 		.pkey = MROCE_PKEY,
@@ -54,7 +54,7 @@ static struct sk_buff *build(struct mroce_qp *qp, struct mroce_send *s)
 	if (s->flags & MROCE_WQE_INLINE) {
 		skb_put_data(skb, s->inline_data, s->length);
 	} else if (s->length) {
-		s->reason = mroce_sge_read(qp->dev, qp->ib.pd, s->sge, s->num_sge, 0,
+		s->reason = mroce_sge_read(qp->dev, qp->ib->pd, s->sge, s->num_sge, 0,
 					   skb_put(skb, s->length), s->length);
 		if (s->reason) {
 			s->status = IB_WC_LOC_PROT_ERR;
@@ -73,7 +73,7 @@ static void send(struct mroce_qp *qp, struct mroce_send *s)
 	struct sk_buff *skb;
 	int err;
 
-	ah = qp->user ? mroce_ah_get(dev, qp->ib.pd, s->ah) : s->kah;
+	ah = qp->user ? mroce_ah_get(dev, qp->ib->pd, s->ah) : s->kah;
 	if (!ah) {
 		s->status = IB_WC_LOC_QP_OP_ERR;
 		s->reason = MROCE_REASON_ERR_LOCAL_OP;
@@ -226,7 +226,7 @@ static enum mroce_reason receive(struct mroce_qp *qp, const struct mroce_ud *ud,
 				 const struct mroce_arrival *from)
 {
 	struct mroce_dev *dev = qp->dev;
-	struct ib_pd *pd = qp->ib.pd;
+	struct ib_pd *pd = qp->ib->pd;
 	struct mroce_cqe cqe = {
 		.opcode = IB_WC_RECV,
 		.flags = MROCE_CQE_GRH,

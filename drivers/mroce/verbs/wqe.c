@@ -198,7 +198,7 @@ bool mroce_send_check(struct mroce_qp *qp, struct mroce_send *s)
 		if (total > MROCE_MAX_MSG)
 			return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);
 		s->length = total;
-		reason = mroce_sge_check(qp->dev, qp->ib.pd, s->sge, s->num_sge, info->access);
+		reason = mroce_sge_check(qp->dev, qp->ib->pd, s->sge, s->num_sge, info->access);
 		if (reason)
 			return bad(s, IB_WC_LOC_PROT_ERR, reason);
 	}
