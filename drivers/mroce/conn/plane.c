@@ -5,8 +5,8 @@
  *
  * A pair is a local plane and an address that the peer named, both of one place in their lists;
  * pair k is the engine's plane k. Pair 0 is that of the first contact. Others get nothing but
- * VERIFY packets until both ends have seen the other's nonce come back (rule 23): the sender repeats
- * its nonce until it hears VERIFIED, the receiver keeps nothing until its own was echoed.
+ * VERIFY packets until both ends have seen the nonce of the other come back (rule 23): the sender
+ * repeats its nonce until it hears VERIFIED, the receiver keeps nothing until its own was echoed.
  */
 #include <linux/once.h>
 #include <linux/random.h>
