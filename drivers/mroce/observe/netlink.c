@@ -252,6 +252,15 @@ static int finish(struct dump *d, void *hdr, int err)
 	return 0;
 }
 
+/* as finish(), of what before() counts */
+static int finish_counted(struct dump *d, void *hdr, int err)
+{
+	err = finish(d, hdr, err);
+	if (!err)
+		d->cb->args[0]++;
+	return err;
+}
+
 /* was this one sent before? */
 static bool before(struct dump *d)
 {
@@ -276,10 +285,7 @@ static int put_dev(struct dump *d, struct mroce_dev *dev)
 	      nla_put_u64_64bit(skb, MROCE_NL_A_HELD, atomic64_read(&dev->held),
 				MROCE_NL_A_PAD) ?:
 	      nla_put_u32(skb, MROCE_NL_A_CAPACITY, dev->capacity);
-	err = finish(d, hdr, err);
-	if (!err)
-		d->cb->args[0]++;
-	return err;
+	return finish_counted(d, hdr, err);
 }
 
 static int put_planes(struct dump *d, struct mroce_dev *dev)
@@ -304,10 +310,9 @@ static int put_planes(struct dump *d, struct mroce_dev *dev)
 		      nla_put_u8(skb, MROCE_NL_A_UP, mroce_netdev_up(ndev)) ?:
 		      nla_put_u32(skb, MROCE_NL_A_MTU, READ_ONCE(ndev->mtu)) ?:
 		      nla_put_u32(skb, MROCE_NL_A_SPEED, READ_ONCE(dev->plane[i].speed));
-		err = finish(d, hdr, err);
+		err = finish_counted(d, hdr, err);
 		if (err)
 			return err;
-		d->cb->args[0]++;
 	}
 	return 0;
 }
@@ -398,7 +403,7 @@ static int put_peer(struct mroce_dev *dev, const struct mroce_weight *w, void *a
 		return -EMSGSIZE;
 	err = nla_put_in6_addr(d->skb, MROCE_NL_A_PEER, &w->peer) ?:
 	      nla_put_u8(d->skb, MROCE_NL_A_WEIGHT, w->weight);
-	return finish(d, hdr, err);
+	return finish_counted(d, hdr, err);
 }
 
 static int put_peers(struct dump *d, struct mroce_dev *dev)
