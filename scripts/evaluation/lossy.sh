@@ -4,17 +4,22 @@
 #
 # Sourced by evaluate, in a guest: cases of a network that loses and reorders.
 
+# limited MTU RTT-US: the chain, at 1 Gb/s or the rate that the guest can do
+limited() {
+	chain "$1"
+	links
+	inner '' 0
+	outer
+	free_run 1000
+	inner "$rate" "$2"
+}
+
 # compare RTT-US OPTION LOSS:TARGET...: each operation without loss, and its share of that at each
 compare() {
 	local rtt=$1 depth=$2 type op what base
 	shift 2
 	for mtu in 1500 9000; do
-		chain $mtu
-		links
-		inner '' 0
-		outer
-		free_run 1000
-		inner "$rate" "$rtt"
+		limited $mtu "$rtt"
 		for type in ${TYPES//,/ }; do
 			# the others are there to compare with: once
 			[ "$type" = mroce ] || [ $mtu = 9000 ] || continue
@@ -59,12 +64,7 @@ case_far() { compare 10000 128 1:95; }
 case_latency() {
 	local depth base
 	for mtu in 1500 9000; do
-		chain $mtu
-		links
-		inner '' 0
-		outer
-		free_run 1000
-		inner "$rate" 100
+		limited $mtu 100
 		for depth in 1 16; do
 			outer
 			mark
@@ -85,12 +85,7 @@ case_latency() {
 case_reorder() {
 	local base sent
 	for mtu in 1500 9000; do
-		chain $mtu
-		links
-		inner '' 0
-		outer
-		free_run 1000
-		inner "$rate" 100
+		limited $mtu 100
 		outer delay 1ms
 		mark
 		goodput write "$SECS"

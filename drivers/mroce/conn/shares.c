@@ -79,7 +79,7 @@ static u8 weight_of(struct mroce_conns *conns, const struct in6_addr *peer)
 
 	spin_lock_bh(&conns->weights_lock);
 	w = find_weight(conns, peer);
-	weight = w ? w->weight : 1;
+	weight = w ? READ_ONCE(w->weight) : 1;
 	spin_unlock_bh(&conns->weights_lock);
 	return weight;
 }

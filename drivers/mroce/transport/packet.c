@@ -62,24 +62,29 @@ static int parse_as(const void *p, size_t len, size_t size, u8 t1, u8 t2, struct
 	return len < size ? -EBADMSG : 0;
 }
 
+/* May @payload bytes at @offset be packets of a message of @length that is cut into packets? */
+static bool is_cut(u32 offset, u32 length, u16 psize, u8 flags, size_t payload)
+{
+	u64 end = (u64)offset + payload;
+	bool last = end == length;
+
+	if (offset % psize || end > length)
+		return false;
+	if (!!(flags & MROCE_F_FIRST) != !offset || !!(flags & MROCE_F_LAST) != last)
+		return false;
+	/* only the last packet of a message is short, and only an empty message is empty */
+	return (last || !(payload % psize)) && (payload || !length);
+}
+
 /* What must hold between the fields of a packet or train whose message is cut into packets. */
 static int check_payload(const struct mroce_data *d, size_t payload, u32 *count)
 {
-	u64 end = (u64)d->offset + payload;
-	bool last = end == d->length;
 	u32 n;
 
-	if (d->offset % d->psize || end > d->length)
+	if (!is_cut(d->offset, d->length, d->psize, d->flags, payload))
 		return -EBADMSG;
 	/* more than serial numbers can tell apart would look whole at once */
 	if (mroce_packets(d->opcode, d->length, d->psize) > BIT(30))
-		return -EBADMSG;
-	if (!!(d->flags & MROCE_F_LAST) != last)
-		return -EBADMSG;
-	/* only the last packet of a message is short, and only an empty message is empty */
-	if (!last && payload % d->psize)
-		return -EBADMSG;
-	if (!payload && d->length)
 		return -EBADMSG;
 	if (payload > (size_t)MROCE_TRAIN_MAX * d->psize)
 		return -EBADMSG;
@@ -126,11 +131,9 @@ int mroce_parse_data(const void *p, size_t len, size_t payload, struct mroce_dat
 		return -EBADMSG;
 	if (!!(d->flags & MROCE_F_RESPONSE) != info->response)
 		return -EBADMSG;
-	if (!!(d->flags & MROCE_F_FIRST) != !d->offset)
-		return -EBADMSG;
 	if (info->payload)
 		return check_payload(d, payload, count);
-	if (d->offset || !(d->flags & MROCE_F_LAST) || payload != info->fixed)
+	if (d->offset || ~d->flags & (MROCE_F_FIRST | MROCE_F_LAST) || payload != info->fixed)
 		return -EBADMSG;
 	*count = 1;
 	return 0;
@@ -509,7 +512,6 @@ size_t mroce_build_ud(void *p, const struct mroce_ud *u)
 int mroce_parse_uc(const void *p, size_t len, size_t payload, struct mroce_uc *u)
 {
 	const struct mroce_wire_uc *w = p;
-	bool last;
 	int err;
 
 	err = parse_as(p, len, sizeof(*w), MROCE_T_UC, MROCE_T_UC, &u->base);
@@ -531,13 +533,7 @@ int mroce_parse_uc(const void *p, size_t len, size_t payload, struct mroce_uc *u
 	if (u->dst_qpn & ~QPN_MASK || u->src_qpn & ~QPN_MASK || !u->psize)
 		return -EBADMSG;
 	/* that no sum of these overflows, the range check of the region finds out */
-	if (u->offset % u->psize || payload > u->psize || payload + u->offset > u->length)
-		return -EBADMSG;
-	last = payload + u->offset == u->length;
-	if (!!(u->flags & MROCE_F_FIRST) != !u->offset || !!(u->flags & MROCE_F_LAST) != last)
-		return -EBADMSG;
-	/* only the last packet of a message is short, and only an empty message is empty */
-	if (last ? !payload && u->length : payload != u->psize)
+	if (payload > u->psize || !is_cut(u->offset, u->length, u->psize, u->flags, payload))
 		return -EBADMSG;
 	return 0;
 }

@@ -272,7 +272,7 @@ static_assert(sizeof(struct mroce_txpath) <= 256);
  * @share: KiB/s, as the last ACK had it, or less (rule 53); 0: no limit. Good until @share_until,
  *   @life after an ACK at least
  * @granted: the share that start-up began at
- * @base: least round trip, ns, seen last at @base_at; 0: none yet. @rtts, @nrtts: of all
+ * @base: least round trip, ns, good until @base_until; 0: none yet. @rtts, @nrtts: of all
  *   its paths
  * @drain_until: when to send on, at the latest, while its queue is drained to see the base again;
  *   0: it is not. Empty since @drained_at: the least of @samples is @sampled
@@ -287,7 +287,7 @@ struct mroce_tx_plane {
 	u64 npb, quantum, slack, ahead, leaves_at;
 	u32 share, granted, allowance, left;
 	u32 base, sampled;
-	u64 base_at, drain_until, drained_at;
+	u64 base_until, drain_until, drained_at;
 	struct mroce_rtts rtts;
 	u64 share_until, life, heard_at, halved_at, asked_at;
 	u16 active;
@@ -639,8 +639,10 @@ void mroce_txs_lost(struct mroce_txs *txs, u32 spn);
 void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u64 sent_at, u64 now);
 void mroce_txs_release(struct mroce_txs *txs, u32 spn, u64 now);
 void mroce_txs_settle(struct mroce_txs *txs);
-/* Fills @x with the next packets of @txs, at most @room bytes; 0: nothing to send now. */
-/* A transmission of at most @room bytes, for a path that passes payloads of @passes bytes. */
+/*
+ * Fills @x with the next packets of @txs, at most @room bytes, for a path that passes payloads of
+ * @passes bytes; 0: nothing to send now.
+ */
 int mroce_txs_next(struct mroce_txs *txs, u32 room, u16 passes, u64 now, struct mroce_xmit *x);
 bool mroce_txs_more(const struct mroce_txs *txs);
 bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn);

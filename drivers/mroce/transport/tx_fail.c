@@ -222,8 +222,8 @@ static u64 asked_until(struct mroce_tx *tx, const struct mroce_txpath *p, u64 no
 
 void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
-	u64 until;
 	struct mroce_sent *oldest;
+	u64 until;
 
 	if (p->probe_at > now) {
 		mroce_tx_want(tx, p->probe_at);

@@ -100,6 +100,12 @@ void mroce_plane_rate(struct mroce_tx *tx, struct mroce_tx_plane *pl)
  * sent until all has been answered, then a packet at a time. All halves of a host do so when its
  * clock has come to the next period, for each sees the queues of all.
  */
+static void set_base(struct mroce_tx_plane *pl, u32 base, u64 now)
+{
+	pl->base = base;
+	pl->base_until = (div64_u64(now, BASE_PERIOD) + 1) * BASE_PERIOD;
+}
+
 static void drain(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
@@ -115,9 +121,7 @@ static void drained(struct mroce_tx *tx, struct mroce_tx_plane *pl, u64 now)
 	u32 i;
 
 	pl->drain_until = 0;
-	pl->base_at = now;
-	if (pl->samples)
-		pl->base = pl->sampled;
+	set_base(pl, pl->samples ? pl->sampled : pl->base, now);
 	/* what was not sent meanwhile says nothing of what can be delivered */
 	for (i = 0; i < tx->npaths; i++) {
 		struct mroce_txpath *p = &tx->path[i];
@@ -143,19 +147,15 @@ void mroce_plane_rtt(struct mroce_tx *tx, struct mroce_txpath *p, u64 rtt, u64 n
 	rtt = clamp_t(u64, rtt, 1, U32_MAX / 2);
 	note_rtt(&p->rtts, &p->nrtts, rtt);
 	note_rtt(&pl->rtts, &pl->nrtts, rtt);
-	if (!pl->base || rtt <= pl->base) {
-		pl->base = rtt;
-		pl->base_at = now;
-	}
+	if (!pl->base || rtt <= pl->base)
+		set_base(pl, rtt, now);
 	if (!pl->drain_until) {
-		if (div64_u64(now, BASE_PERIOD) == div64_u64(pl->base_at, BASE_PERIOD))
+		if (now < pl->base_until)
 			return;
-		if (!mroce_cc_by_marks(p)) {
+		if (mroce_cc_by_marks(p))
+			set_base(pl, rtt, now);
+		else
 			drain(tx, p, now);
-		} else {
-			pl->base = rtt;
-			pl->base_at = now;
-		}
 	} else if (pl->drained_at != MROCE_NEVER && rtt <= now - pl->drained_at) {
 		pl->sampled = min_t(u64, pl->sampled, rtt);
 		if (++pl->samples == DRAIN_SAMPLES)

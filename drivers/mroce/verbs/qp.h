@@ -288,10 +288,12 @@ static inline struct mroce_mr *mroce_qp_mr_get(struct mroce_qp *qp, u32 rkey, in
 				   reason);
 }
 
-/* RC and UC: the states in which packets of the peer are taken */
+/* the states in which packets are taken */
 static inline bool mroce_qp_receives(const struct mroce_qp *qp)
 {
-	return qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD;
+	enum ib_qp_state state = READ_ONCE(qp->state);
+
+	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD;
 }
 
 static inline bool mroce_qp_is_rc(const struct mroce_qp *qp)
@@ -419,6 +421,11 @@ void mroce_uc_send(struct mroce_qp *qp, struct mroce_send *s);
 /* ud.c, of UC too */
 unsigned int mroce_ud_run(struct mroce_qp *qp, unsigned int budget);
 u32 mroce_ud_max(const struct mroce_qp *qp);
+/* A packet with @bytes of payload; counted, whatever becomes of it. Bottom halves off. */
+void mroce_ud_transmit(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *skb,
+		       u32 bytes);
+/* The next receive buffer, or NULL; ud_lock is held. */
+struct mroce_recv *mroce_ud_buffer(struct mroce_qp *qp);
 /* The caller's reference is put. Softirq. */
 void mroce_qp_datagram(struct mroce_qp *qp, const struct mroce_ud *ud, struct sk_buff *skb,
 		       unsigned int off, const struct mroce_arrival *from);

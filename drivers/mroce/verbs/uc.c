@@ -93,27 +93,14 @@ static struct sk_buff *build(struct mroce_qp *qp, struct mroce_send *s, const st
 
 static void send_packet(struct mroce_qp *qp, struct mroce_send *s, const struct mroce_uc *m, u32 i)
 {
-	struct mroce_dev *dev = qp->dev;
 	struct sk_buff *skb;
 	struct mroce_uc p;
 	u32 bytes;
-	int err;
 
 	bytes = mroce_uc_cut(m, i, &p);
 	skb = build(qp, s, &p, bytes);
-	if (!skb)
-		return;
-	if (READ_ONCE(dev->gone)) {
-		kfree_skb(skb);
-		return;
-	}
-	err = mroce_packet_send(dev->sock, &qp->uc.flow, skb, 0, 0, false, 0);
-	if (err)
-		mroce_drop(dev, err == -ENOBUFS ? MROCE_REASON_TX_LOCAL_DROP
-						: MROCE_REASON_TX_NO_ROUTE);
-	mroce_count(dev, MROCE_CNT_TX_PACKETS, 1);
-	mroce_count(dev, MROCE_CNT_TX_SKBS, 1);
-	mroce_count(dev, MROCE_CNT_TX_BYTES, bytes);
+	if (skb)
+		mroce_ud_transmit(qp->dev, &qp->uc.flow, skb, bytes);
 }
 
 void mroce_uc_send(struct mroce_qp *qp, struct mroce_send *s)
@@ -163,13 +150,13 @@ void mroce_uc_send(struct mroce_qp *qp, struct mroce_send *s)
 /* The buffer of the message; one whose message was cut short is the next one's. */
 static struct mroce_recv *buffer(struct mroce_qp *qp)
 {
-	struct mroce_uc_qp *uc = &qp->uc;
+	struct mroce_recv *recv;
 
-	if (!qp->srq)
-		return mroce_rq_recv(&qp->rq, READ_ONCE(qp->rq.done));
-	if (!uc->taken)
-		uc->taken = mroce_srq_take(qp->srq, qp->ud_recv);
-	return uc->taken ? qp->ud_recv : NULL;
+	if (qp->uc.taken)
+		return qp->ud_recv;
+	recv = mroce_ud_buffer(qp);
+	qp->uc.taken = qp->srq && recv;
+	return recv;
 }
 
 static void complete_recv(struct mroce_qp *qp, const struct mroce_recv *recv,

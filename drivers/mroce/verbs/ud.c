@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Datagrams: queue pairs of type UD and the GSI (queue pair 1, ib_mad's), and the send queue of
- * those of type UC. Outside of any
- * connection; copied when posted, complete when handed to the stack, whatever becomes of them
- * (rule 11). A receiver's lock covers one buffer being filled, at most the port's MTU: it is taken
- * for datagrams alone, and keeps completions in the order of buffers.
+ * Datagrams: queue pairs of type UD and the GSI (queue pair 1, ib_mad's), and what those of type
+ * UC share with them. Outside of any connection; copied when posted, complete when handed to the
+ * stack, whatever becomes of them (rule 11). A receiver's lock covers one buffer being filled, at
+ * most the port's MTU: it is taken for datagrams alone, and keeps completions in the order of
+ * buffers.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -65,13 +65,30 @@ static struct sk_buff *build(struct mroce_qp *qp, struct mroce_send *s)
 	return skb;
 }
 
+void mroce_ud_transmit(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *skb,
+		       u32 bytes)
+{
+	int err;
+
+	if (READ_ONCE(dev->gone)) {
+		kfree_skb(skb);
+		return;
+	}
+	err = mroce_packet_send(dev->sock, flow, skb, 0, 0, false, 0);
+	if (err)
+		mroce_drop(dev, err == -ENOBUFS ? MROCE_REASON_TX_LOCAL_DROP
+						: MROCE_REASON_TX_NO_ROUTE);
+	mroce_count(dev, MROCE_CNT_TX_PACKETS, 1);
+	mroce_count(dev, MROCE_CNT_TX_SKBS, 1);
+	mroce_count(dev, MROCE_CNT_TX_BYTES, bytes);
+}
+
 /* bottom halves off, no lock held */
 static void send(struct mroce_qp *qp, struct mroce_send *s)
 {
 	struct mroce_dev *dev = qp->dev;
 	struct mroce_ah *ah;
 	struct sk_buff *skb;
-	int err;
 
 	ah = qp->user ? mroce_ah_get(dev, qp->ib->pd, s->ah) : s->kah;
 	if (!ah) {
@@ -80,17 +97,8 @@ static void send(struct mroce_qp *qp, struct mroce_send *s)
 		return;
 	}
 	skb = build(qp, s);
-	if (skb && READ_ONCE(dev->gone)) {
-		kfree_skb(skb);
-	} else if (skb) {
-		err = mroce_packet_send(dev->sock, &ah->flow, skb, 0, 0, false, 0);
-		if (err)
-			mroce_drop(dev, err == -ENOBUFS ? MROCE_REASON_TX_LOCAL_DROP
-							: MROCE_REASON_TX_NO_ROUTE);
-		mroce_count(dev, MROCE_CNT_TX_PACKETS, 1);
-		mroce_count(dev, MROCE_CNT_TX_SKBS, 1);
-		mroce_count(dev, MROCE_CNT_TX_BYTES, s->length);
-	}
+	if (skb)
+		mroce_ud_transmit(dev, &ah->flow, skb, s->length);
 	if (qp->user)
 		mroce_ah_put(ah);
 }
@@ -212,8 +220,7 @@ static void make_grh(u8 *grh, const struct mroce_arrival *from, u32 length)
 	}
 }
 
-/* ud_lock is held: the next buffer, or NULL */
-static struct mroce_recv *next_buffer(struct mroce_qp *qp)
+struct mroce_recv *mroce_ud_buffer(struct mroce_qp *qp)
 {
 	if (!qp->srq)
 		return mroce_rq_recv(&qp->rq, READ_ONCE(qp->rq.done));
@@ -238,7 +245,7 @@ static enum mroce_reason receive(struct mroce_qp *qp, const struct mroce_ud *ud,
 	enum mroce_reason reason;
 	u64 wr_id;
 
-	recv = next_buffer(qp);
+	recv = mroce_ud_buffer(qp);
 	if (!recv)
 		return MROCE_REASON_NAK_RNR;
 	if (cqe.byte_len > recv->length) {
@@ -270,10 +277,7 @@ static enum mroce_reason receive(struct mroce_qp *qp, const struct mroce_ud *ud,
 
 static enum mroce_reason admit(const struct mroce_qp *qp, const struct mroce_ud *ud)
 {
-	enum ib_qp_state state = READ_ONCE(qp->state);
-
-	if (!mroce_qp_is_ud(qp) ||
-	    (state != IB_QPS_RTR && state != IB_QPS_RTS && state != IB_QPS_SQD))
+	if (!mroce_qp_is_ud(qp) || !mroce_qp_receives(qp))
 		return MROCE_REASON_RX_QPN;
 	if (ud->qkey != qp->attr.qkey || (ud->pkey & PKEY_BASE) != PKEY_BASE)
 		return MROCE_REASON_RX_QKEY;
