@@ -210,7 +210,7 @@ static void memory_comes_back(struct kunit *test)
 		KUNIT_EXPECT_GT(test, tx_pick_all(env), 0);
 		KUNIT_EXPECT_GT(test, sim_allocated(), idle);
 
-		/* not what is on its way, and not at once */
+		/* not what is on its way */
 		env->now += 2000 * MROCE_MSEC;
 		mroce_tx_shrink(&env->tx, env->now);
 		KUNIT_EXPECT_NOT_NULL(test, env->req[0].acked);
@@ -220,6 +220,14 @@ static void memory_comes_back(struct kunit *test)
 		mroce_tx_shrink(&env->tx, env->now);
 		KUNIT_EXPECT_NOT_NULL(test, env->req[0].acked);
 		KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
+
+		/* and not at once */
+		tx_post(env, 0, MROCE_OP_WRITE, 100);
+		KUNIT_EXPECT_GT(test, tx_pick_all(env), 0);
+		acknowledge_all(env);
+		KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
+		mroce_tx_shrink(&env->tx, env->now);
+		KUNIT_EXPECT_GT(test, sim_allocated(), idle);
 	}
 }
 
