@@ -20,6 +20,8 @@
 #   empty DEVICE...       succeeds once no program's object is left on the devices
 #   clean NAME            a test: the kernel log has nothing to complain of since the last call
 #   unleaked NAME         a test, in kernels with kmemleak: nothing that the module allocated is unreachable
+#   brief                 is this the emulated guest, and nobody asked for everything (FULL=1)? Tests repeat less there: what depends
+#                         on the kernel is tried, and what does not is the other guests' business
 
 TYPE=${MROCE_TYPE:-mroce}
 LIMIT=${LIMIT:-120} # seconds for one command
@@ -28,6 +30,7 @@ hosts='' server=b client=a topology=''
 log=$TMPDIR/log
 export TYPE hosts server client topology log
 
+brief() { [ -z "${FULL:-}" ] && [ "$MROCE_GUEST" = deb12 ]; }
 enter() { [ "$1" = . ] || echo "ip netns exec $1"; }
 on() {
 	local host=$1
