@@ -2,29 +2,22 @@
 /*
  * Tests of mroce-verbs: datagrams, to queue pairs and to groups.
  */
+#include "datagrams.h"
 #include "verbs.h"
 
-#define QKEY	0x1234
-#define GRH	40
 #define ANSWERS	10
 
-struct ud {
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-};
-
-static struct ud make_ud(uint32_t qkey)
+struct ud make_ud_on(uint32_t qkey, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr init = {
 		.cap = { .max_send_wr = 16, .max_recv_wr = 64, .max_send_sge = 4, .max_recv_sge = 4 },
 		.qp_type = IBV_QPT_UD,
 	};
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
-	struct ud u;
+	struct ud u = { .cq = cq };
 
-	u.cq = made(ibv_create_cq(ctx, 128, NULL, NULL, 0), "ibv_create_cq");
-	init.send_cq = u.cq;
-	init.recv_cq = u.cq;
+	init.send_cq = cq;
+	init.recv_cq = cq;
 	u.qp = made(ibv_create_qp(pd, &init), "ibv_create_qp");
 	must(ibv_modify_qp(u.qp, &a, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY),
 	     "to INIT");
@@ -34,14 +27,18 @@ static struct ud make_ud(uint32_t qkey)
 	return u;
 }
 
-static void unmake_ud(struct ud *u)
+struct ud make_ud(uint32_t qkey)
+{
+	return make_ud_on(qkey, made(ibv_create_cq(ctx, 128, NULL, NULL, 0), "ibv_create_cq"));
+}
+
+void unmake_ud(struct ud *u)
 {
 	must(ibv_destroy_qp(u->qp), "ibv_destroy_qp");
 	must(ibv_destroy_cq(u->cq), "ibv_destroy_cq");
 }
 
-/* to the second half of memory, GRH first, in pieces */
-static void receive_at(struct ud *u, size_t at, size_t length)
+void receive_at(struct ud *u, size_t at, size_t length)
 {
 	uint64_t to = (uintptr_t)memory + MEMORY / 2 + at;
 	struct ibv_sge sge[3] = {
@@ -52,8 +49,7 @@ static void receive_at(struct ud *u, size_t at, size_t length)
 	must(post_recv(u->qp, NULL, sge, 3), "a receive");
 }
 
-/* @hears: it comes back to the sender */
-static void send_to(struct ud *u, const union ibv_gid *to, uint32_t qpn, size_t length, bool hears)
+struct ibv_ah *post_to(struct ud *u, const union ibv_gid *to, uint32_t qpn, size_t length)
 {
 	struct ibv_ah_attr attr = self();
 	struct ibv_ah *ah;
@@ -70,11 +66,18 @@ static void send_to(struct ud *u, const union ibv_gid *to, uint32_t qpn, size_t 
 	ah = made(ibv_create_ah(pd, &attr), "ibv_create_ah");
 	wr.wr.ud.ah = ah;
 	must(ibv_post_send(u->qp, &wr, &bad), "a datagram");
+	return ah;
+}
+
+void send_to(struct ud *u, const union ibv_gid *to, uint32_t qpn, size_t length, bool hears)
+{
+	struct ibv_ah *ah = post_to(u, to, qpn, length);
+
 	completes(u->cq, 1 + hears, IBV_WC_SUCCESS);
 	must(ibv_destroy_ah(ah), "ibv_destroy_ah");
 }
 
-static void got(size_t at, size_t length, const char *what)
+void got(size_t at, size_t length, const char *what)
 {
 	if (memcmp(memory, memory + MEMORY / 2 + at + GRH, length))
 		die("%s: wrong bytes arrived", what);
@@ -96,15 +99,14 @@ void test_ud_sge(void)
 	unmake_ud(&u);
 }
 
-static bool over_ipv4(void)
+bool over_ipv4(void)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 	return !memcmp(gid.raw, mapped, sizeof(mapped));
 }
 
-/* 239.9.8.N or ff15::9:8:N */
-static union ibv_gid group_of(uint8_t n)
+union ibv_gid group_of(uint8_t n)
 {
 	return over_ipv4() ?
 	       (union ibv_gid){ .raw = { [10] = 0xff, 0xff, 239, 9, 8, n } } :

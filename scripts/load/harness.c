@@ -2,6 +2,7 @@
 /*
  * See harness.h.
  */
+#include <poll.h>
 #include <time.h>
 #include <sys/mman.h>
 
@@ -16,6 +17,9 @@ uint8_t *memory;
 uint8_t gid_index;
 union ibv_gid gid;
 enum ibv_qp_type qp_type = IBV_QPT_RC;
+unsigned int patience = 100;
+void (*on_failure)(int err, const char *what);
+void (*connector)(struct pair *p);
 
 void refused_with(int got, int want, const char *call)
 {
@@ -24,16 +28,23 @@ void refused_with(int got, int want, const char *call)
 		    strerror(want));
 }
 
+static void failed(int err, const char *what)
+{
+	if (on_failure)
+		on_failure(err, what);
+	die("%s: %s", what, strerror(err));
+}
+
 void must(int err, const char *what)
 {
 	if (err)
-		die("%s: %s", what, strerror(err));
+		failed(err, what);
 }
 
 void *made(void *object, const char *what)
 {
 	if (!object)
-		die("%s: %s", what, strerrordesc_np(errno));
+		failed(errno, what);
 	return object;
 }
 
@@ -100,22 +111,41 @@ int modify(struct ibv_qp *qp, enum ibv_qp_state state)
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
 }
 
+void connect_pair(struct pair *p, unsigned int reads)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		must(to_init(p->qp[i], 1, 0), "to INIT");
+	if (connector) {
+		connector(p);
+		return;
+	}
+	for (i = 0; i < 2; i++) {
+		must(to_rtr(p->qp[i], p->qp[!i], reads), "to RTR");
+		must(to_rts(p->qp[i], reads), "to RTS");
+	}
+}
+
+void again(struct pair *p)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		must(modify(p->qp[i], IBV_QPS_RESET), "to RESET");
+	connect_pair(p, 4);
+}
+
 /* Two queue pairs of one completion queue, connected; an SRQ is the second's. */
-struct pair connected(struct ibv_qp_cap *cap, struct ibv_srq *srq, int cqe,
-			     unsigned int reads)
+struct pair connected(struct ibv_qp_cap *cap, struct ibv_srq *srq, int cqe, unsigned int reads)
 {
 	struct pair p = {};
 	int i;
 
 	p.cq = made(ibv_create_cq(ctx, cqe, NULL, NULL, 0), "ibv_create_cq");
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
 		p.qp[i] = made(create_qp(p.cq, i ? srq : NULL, cap), "ibv_create_qp");
-		must(to_init(p.qp[i], 1, 0), "to INIT");
-	}
-	for (i = 0; i < 2; i++) {
-		must(to_rtr(p.qp[i], p.qp[!i], reads), "to RTR");
-		must(to_rts(p.qp[i], reads), "to RTS");
-	}
+	connect_pair(&p, reads);
 	return p;
 }
 
@@ -129,7 +159,7 @@ void disconnect(struct pair *p)
 /* @n completions come, each with @status */
 void completes(struct ibv_cq *cq, unsigned int n, enum ibv_wc_status status)
 {
-	time_t end = time(NULL) + 100;
+	time_t end = time(NULL) + patience;
 	struct ibv_wc wc[32];
 	int i, got;
 
@@ -149,6 +179,37 @@ void completes(struct ibv_cq *cq, unsigned int n, enum ibv_wc_status status)
 		die("a completion too many");
 }
 
+struct ibv_wc next_completion(struct ibv_cq *cq)
+{
+	time_t end = time(NULL) + patience;
+	struct ibv_wc wc;
+	int got;
+
+	while (!(got = ibv_poll_cq(cq, 1, &wc)))
+		if (time(NULL) > end)
+			die("no completion");
+	if (got < 0)
+		die("ibv_poll_cq: %d", got);
+	return wc;
+}
+
+bool event(enum ibv_event_type type, int ms)
+{
+	struct pollfd fd = { .fd = ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event e;
+
+	while (poll(&fd, 1, ms) == 1) {
+		must(ibv_get_async_event(ctx, &e), "ibv_get_async_event");
+		ibv_ack_async_event(&e);
+		if (e.event_type == type)
+			return true;
+		/* of the other end of the pair */
+		if (e.event_type != IBV_EVENT_COMM_EST)
+			die("event %s", ibv_event_type_str(e.event_type));
+	}
+	return false;
+}
+
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
@@ -164,6 +225,54 @@ int post_recv(struct ibv_qp *qp, struct ibv_srq *srq, struct ibv_sge *sge, int n
 	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = num }, *bad;
 
 	return srq ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad);
+}
+
+uint32_t bind_2(struct pair *p, struct ibv_mw *mw, struct ibv_mw_bind_info info,
+		enum ibv_wc_status status)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED,
+		.bind_mw = { .mw = mw, .rkey = ibv_inc_rkey(mw->rkey), .bind_info = info },
+	}, *bad;
+
+	must(ibv_post_send(p->qp[1], &wr, &bad), "a bind request");
+	completes(p->cq, 1, status);
+	return wr.bind_mw.rkey;
+}
+
+void bind_1(struct pair *p, struct ibv_mw *mw, struct ibv_mw_bind_info info,
+	    enum ibv_wc_status status)
+{
+	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED, .bind_info = info };
+
+	must(ibv_bind_mw(p->qp[1], mw, &bind), "ibv_bind_mw");
+	completes(p->cq, 1, status);
+}
+
+void access_by(struct pair *p, int from, enum ibv_wr_opcode opcode, uint64_t to, size_t length,
+	       uint32_t rkey, enum ibv_wc_status status)
+{
+	struct ibv_sge sge = { (uintptr_t)memory, length, mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = opcode, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = to, .rkey = rkey },
+	}, *bad;
+
+	must(ibv_post_send(p->qp[from], &wr, &bad), "a request");
+	completes(p->cq, 1, status);
+}
+
+void atomic_by(struct pair *p, uint64_t to, uint32_t rkey, enum ibv_wc_status status)
+{
+	struct ibv_sge sge = { (uintptr_t)memory, 8, mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.atomic = { .remote_addr = to, .rkey = rkey, .compare_add = 1 },
+	}, *bad;
+
+	must(ibv_post_send(p->qp[0], &wr, &bad), "an atomic");
+	completes(p->cq, 1, status);
 }
 
 /* the first @size bytes are new, and not yet where they will be */
@@ -200,6 +309,14 @@ void open_device(const char *name)
 	pd = made(ibv_alloc_pd(ctx), "ibv_alloc_pd");
 }
 
+void open_memory(void)
+{
+	memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	mr = made(ibv_reg_mr(pd, memory, MEMORY, RIGHTS), "ibv_reg_mr");
+}
+
 int run_test(int argc, char **argv, const struct test *tests, unsigned int n)
 {
 	unsigned int i;
@@ -216,10 +333,7 @@ int run_test(int argc, char **argv, const struct test *tests, unsigned int n)
 	}
 	gid_index = atoi(argv[2]);
 	open_device(argv[1]);
-	memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
-	mr = made(ibv_reg_mr(pd, memory, MEMORY, RIGHTS), "ibv_reg_mr");
+	open_memory();
 	for (i = 0; i < n; i++)
 		if (!strcmp(argv[3], tests[i].name))
 			break;

@@ -2,7 +2,6 @@
 /*
  * Tests of mroce-verbs: queues that drain, change their size, run low.
  */
-#include <poll.h>
 #include <unistd.h>
 
 #include "verbs.h"
@@ -13,24 +12,6 @@ static struct pair rc_pair(struct ibv_srq *srq, int cqe)
 				  .max_recv_sge = 1 };
 
 	return connected(&cap, srq, cqe, 4);
-}
-
-/* the next asynchronous event within a time, or none */
-static bool event(enum ibv_event_type type, int ms)
-{
-	struct pollfd fd = { .fd = ctx->async_fd, .events = POLLIN };
-	struct ibv_async_event e;
-
-	while (poll(&fd, 1, ms) == 1) {
-		must(ibv_get_async_event(ctx, &e), "ibv_get_async_event");
-		ibv_ack_async_event(&e);
-		if (e.event_type == type)
-			return true;
-		/* of the other end of the pair */
-		if (e.event_type != IBV_EVENT_COMM_EST)
-			die("event %s", ibv_event_type_str(e.event_type));
-	}
-	return false;
 }
 
 void test_sqd(void)

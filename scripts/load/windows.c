@@ -27,56 +27,6 @@ static struct ibv_mw_bind_info window(void *at, size_t length, int access)
 	};
 }
 
-/* type 2, by a work request; the new key */
-static uint32_t bind_2(struct pair *p, struct ibv_mw *mw, struct ibv_mw_bind_info info,
-		       enum ibv_wc_status status)
-{
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED,
-		.bind_mw = { .mw = mw, .rkey = ibv_inc_rkey(mw->rkey), .bind_info = info },
-	}, *bad;
-
-	must(ibv_post_send(p->qp[1], &wr, &bad), "a bind request");
-	completes(p->cq, 1, status);
-	return wr.bind_mw.rkey;
-}
-
-static void bind_1(struct pair *p, struct ibv_mw *mw, struct ibv_mw_bind_info info,
-		   enum ibv_wc_status status)
-{
-	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED, .bind_info = info };
-
-	must(ibv_bind_mw(p->qp[1], mw, &bind), "ibv_bind_mw");
-	completes(p->cq, 1, status);
-}
-
-/* Write or Read @length bytes between the start of @memory and @to by @rkey */
-static void access_by(struct pair *p, int from, enum ibv_wr_opcode opcode, uint64_t to, size_t length,
-		      uint32_t rkey, enum ibv_wc_status status)
-{
-	struct ibv_sge sge = { (uintptr_t)memory, length, mr->lkey };
-	struct ibv_send_wr wr = {
-		.opcode = opcode, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = to, .rkey = rkey },
-	}, *bad;
-
-	must(ibv_post_send(p->qp[from], &wr, &bad), "a request");
-	completes(p->cq, 1, status);
-}
-
-static void atomic_by(struct pair *p, uint64_t to, uint32_t rkey, enum ibv_wc_status status)
-{
-	struct ibv_sge sge = { (uintptr_t)memory, 8, mr->lkey };
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.atomic = { .remote_addr = to, .rkey = rkey, .compare_add = 1 },
-	}, *bad;
-
-	must(ibv_post_send(p->qp[0], &wr, &bad), "an atomic");
-	completes(p->cq, 1, status);
-}
-
 static void writes(struct pair *p, uint64_t to, uint32_t rkey, const char *what)
 {
 	fill(BYTES);
@@ -85,21 +35,6 @@ static void writes(struct pair *p, uint64_t to, uint32_t rkey, const char *what)
 	access_by(p, 0, IBV_WR_RDMA_WRITE, to, BYTES, rkey, IBV_WC_SUCCESS);
 	if (memcmp(WINDOW, memory, BYTES) || WINDOW[-1] || WINDOW[BYTES])
 		die("%s: wrong bytes arrived", what);
-}
-
-/* Each refusal ends the queue pairs, so that those of the pair begin anew. */
-static void again(struct pair *p)
-{
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		must(modify(p->qp[i], IBV_QPS_RESET), "to RESET");
-		must(to_init(p->qp[i], 1, 0), "to INIT");
-	}
-	for (i = 0; i < 2; i++) {
-		must(to_rtr(p->qp[i], p->qp[!i], 4), "to RTR");
-		must(to_rts(p->qp[i], 4), "to RTS");
-	}
 }
 
 static void denied(struct pair *p, enum ibv_wr_opcode opcode, uint64_t to, size_t length,
