@@ -260,6 +260,13 @@ void test_rereg(void)
 	must(ibv_rereg_mr(r, IBV_REREG_MR_CHANGE_PD, foreign, NULL, 0, 0), "to another domain");
 	denied(&p, IBV_WR_RDMA_WRITE, at, 8, r->rkey);
 	must(ibv_rereg_mr(r, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0), "back to its domain");
+	must(ibv_rereg_mr(r, IBV_REREG_MR_CHANGE_ACCESS, pd, NULL, 0, RIGHTS | IBV_ACCESS_ZERO_BASED),
+	     "to addresses from 0 on");
+	writes(&p, 0, r->rkey, "a region from 0 on");
+	denied(&p, IBV_WR_RDMA_WRITE, at, 8, r->rkey);
+	denied(&p, IBV_WR_RDMA_WRITE, 1, BYTES, r->rkey);
+	must(ibv_rereg_mr(r, IBV_REREG_MR_CHANGE_ACCESS, pd, NULL, 0, RIGHTS), "to its own addresses");
+	writes(&p, at, r->rkey, "a region at its own addresses");
 	must(ibv_rereg_mr(r, IBV_REREG_MR_CHANGE_TRANSLATION, pd, WINDOW - 64, 64, 0),
 	     "to other memory");
 	denied(&p, IBV_WR_RDMA_WRITE, at, 8, r->rkey);

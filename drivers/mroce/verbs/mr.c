@@ -21,7 +21,7 @@
 #define MROCE_ACCESS_REMOTE	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_ATOMIC)
 #define MROCE_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | MROCE_ACCESS_REMOTE | \
-				 IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | \
+				 IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | IB_ZERO_BASED | \
 				 IB_ACCESS_RELAXED_ORDERING)
 #define MROCE_MR_LIMIT		XA_LIMIT(1, (1 << 24) - 1)
 
@@ -190,6 +190,8 @@ static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	err = check_access(&access);
 	if (err)
 		return ERR_PTR(err);
+	if (access & IB_ZERO_BASED)
+		iova = 0;
 	if (!length || length > MROCE_MAX_MR_SIZE || iova + length < iova)
 		return ERR_PTR(-EINVAL);
 
@@ -248,9 +250,9 @@ static struct ib_mr *replaced(struct mroce_mr *mr, struct ib_mr *new)
 }
 
 /*
- * Rights and domain change in place, and the keys stay. Other memory, or a right to write
- * to pages that are not pinned for it, makes a new region, of which the core then
- * destroys the old one.
+ * Rights and domain change in place, and the keys stay. Other memory or addresses, or a right to
+ * write to pages that are not pinned for it, makes a new region, of which the core then destroys
+ * the old one.
  */
 struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length, u64 iova,
 				  int access, struct ib_pd *pd, struct ib_udata *udata)
@@ -273,6 +275,10 @@ struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 le
 		return ERR_PTR(-EBUSY);
 	if (flags & IB_MR_REREG_TRANS)
 		return replaced(mr, reg_user(pd, start, length, iova, access));
+	/* what was zero-based, and is no longer, has no other address than its memory's */
+	if ((access ^ mr->access) & IB_ZERO_BASED)
+		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->umem->address,
+					     access));
 	if (ib_access_writable(access) && !mr->umem->writable)
 		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->iova, access));
 
