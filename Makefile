@@ -46,7 +46,7 @@ help:
 	@echo 'Build'
 	@echo '  make [KDIR=...]     mroce.ko, for the running kernel or the one of KDIR, in build/KERNEL'
 	@echo '  make provider       the rdma-core provider, in build/provider'
-	@echo '  make load           the checking load generator, build/load/mroce-load, and attacks, build/attack'
+	@echo '  make load           the checking load generator, what tries Verbs (build/load/mroce-*), attacks (build/attack)'
 	@echo '  make tool           the command for planes, paths and attributes, build/tool/mroce'
 	@echo '  make install        module, provider, its .driver file, tool [DESTDIR=...] [LIBDIR=...]'
 	@echo '  make uninstall      remove what install put there'
