@@ -43,6 +43,7 @@ int flood(int argc, char **argv);
 int forge(int argc, char **argv);
 int rings(int argc, char **argv);
 int peers(int argc, char **argv);
+int shared(int argc, char **argv);
 int race(int argc, char **argv);
 
 #endif

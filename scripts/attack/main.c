@@ -7,6 +7,7 @@
  *   forge NETDEV           packets with offload fields (of a virtio header) that disagree with them
  *   rings DEVICE GID       writes garbage into the rings of queue pairs that are in use
  *   peers DEVICE GID ADDR N  has queue pairs toward N addresses, ADDR and those after it
+ *   shared DEVICE GID ADDR SIZE N  has one toward ADDR, with a shared receive queue of SIZE entries and N buffers
  *   race DEVICE GID        creates, changes, uses and destroys objects from many threads at once
  * Exits with 0 if the time passed; what the kernel made of it is for the caller to see.
  */
@@ -69,7 +70,7 @@ int main(int argc, char **argv)
 	} attacks[] = {
 		{ "replay", replay, 1 },  { "mutate", mutate, 1 }, { "flood", flood, 2 },
 		{ "forge", forge, 1 }, { "rings", rings, 2 },	  { "race", race, 2 },
-		{ "peers", peers, 4 },
+		{ "peers", peers, 4 }, { "shared", shared, 5 },
 	};
 	size_t i;
 
@@ -83,6 +84,7 @@ int main(int argc, char **argv)
 	fprintf(stderr, "usage: mroce-attack SECONDS SEED replay|mutate|forge NETDEV\n"
 			"       mroce-attack SECONDS SEED flood SADDR DADDR\n"
 			"       mroce-attack SECONDS SEED rings|race DEVICE GID-INDEX\n"
-			"       mroce-attack SECONDS SEED peers DEVICE GID-INDEX ADDR N\n");
+			"       mroce-attack SECONDS SEED peers DEVICE GID-INDEX ADDR N\n"
+			"       mroce-attack SECONDS SEED shared DEVICE GID-INDEX ADDR SIZE N\n");
 	return 2;
 }

@@ -4,7 +4,6 @@
  * Handles are the kernel's to check, so all of it goes through processes that share nothing but the device, and threads
  * of each that take a slot at a time. Processes are killed at random and begin anew.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -272,45 +271,5 @@ int race(int argc, char **argv)
 		if (pid[i])
 			waitpid(pid[i], &status, 0);
 	printf("%u processes killed, %u of them busy\n", killed, well);
-	return 0;
-}
-
-/* Queue pairs to ever other addresses, @argv[2] and those after it; they last as long as the attack. IPv4. */
-int peers(int argc, char **argv)
-{
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 1, .max_recv_wr = 1 } };
-	struct ibv_context *c = open_device(argv[0]);
-	struct ibv_pd *pd = c ? ibv_alloc_pd(c) : NULL;
-	int i, n = atoi(argv[3]);
-	struct in_addr first;
-
-	(void)argc;
-	init.send_cq = init.recv_cq = c ? ibv_create_cq(c, 16, NULL, NULL, 0) : NULL;
-	if (!pd || !init.send_cq || !inet_aton(argv[2], &first))
-		die(argv[0]);
-	for (i = 0; i < n; i++) {
-		struct ibv_qp *qp = ibv_create_qp(pd, &init);
-		struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
-		uint32_t addr = htonl(ntohl(first.s_addr) + i);
-
-		if (!qp || ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
-			die("queue pair");
-		a = (struct ibv_qp_attr){
-			.qp_state = IBV_QPS_RTR,
-			.path_mtu = IBV_MTU_1024,
-			.dest_qp_num = 2,
-			.max_dest_rd_atomic = 1,
-			.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = atoi(argv[1]), .hop_limit = 64 } },
-		};
-		memset(a.ah_attr.grh.dgid.raw + 10, 0xff, 2);
-		memcpy(a.ah_attr.grh.dgid.raw + 12, &addr, 4);
-		if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
-			die("RTR");
-	}
-	printf("ready\n");
-	fflush(stdout);
-	while (time_left())
-		usleep(10000);
 	return 0;
 }
