@@ -113,6 +113,42 @@ union ibv_gid group_of(uint8_t n)
 	       (union ibv_gid){ .raw = { 0xff, 0x15, [11] = 9, [13] = 8, [15] = n } };
 }
 
+/* Programs write again when a datagram is complete, and it may still be held back: by lo, for this test. */
+void test_ud_copied(void)
+{
+	enum { LENGTH = 4096, COUNT = 4 };
+	struct ud u = make_ud(QKEY);
+	struct ibv_ah_attr attr = self();
+	struct ibv_ah *ah = made(ibv_create_ah(pd, &attr), "ibv_create_ah");
+	struct ibv_sge from = { (uintptr_t)memory, LENGTH, mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND, .sg_list = &from, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { .ah = ah, .remote_qpn = u.qp->qp_num, .remote_qkey = QKEY },
+	}, *bad;
+	unsigned int i, byte;
+	struct ibv_wc wc;
+
+	for (i = 0; i < COUNT; i++) {
+		receive_at(&u, 0, LENGTH);
+		memset(memory + MEMORY / 2, 0, GRH + LENGTH);
+		memset(memory, 1 + i, LENGTH);
+		must(ibv_post_send(u.qp, &wr, &bad), "a datagram");
+		while (!ibv_poll_cq(u.cq, 1, &wc))
+			;
+		if (wc.status || wc.opcode != IBV_WC_SEND)
+			die("the first completion is not the sender's: %s", ibv_wc_status_str(wc.status));
+		memset(memory, 0xee, LENGTH);
+		if (ibv_poll_cq(u.cq, 1, &wc))
+			die("nothing held it back");
+		completes(u.cq, 1, IBV_WC_SUCCESS);
+		for (byte = 0; byte < LENGTH; byte++)
+			if (memory[MEMORY / 2 + GRH + byte] != 1 + i)
+				die("byte %u of datagram %u was written after its completion", byte, i);
+	}
+	must(ibv_destroy_ah(ah), "ibv_destroy_ah");
+	unmake_ud(&u);
+}
+
 /* several queue pairs in a group, one in another, one with another Q_Key; all of this host */
 void test_group(void)
 {

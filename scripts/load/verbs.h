@@ -16,6 +16,7 @@ void test_window_1(void);
 void test_rereg(void);
 void test_window_uc(void);
 void test_ud_sge(void);
+void test_ud_copied(void);
 void test_group(void);
 void test_group_receive(void);
 void test_group_send(void);
