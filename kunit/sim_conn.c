@@ -6,6 +6,8 @@
 #include "sim.h"
 
 #define SIM_TELL 4 /* senders that are told their share unasked, each time */
+#define JOINED_MAX 32 /* messages that go together, and room for each */
+#define JOINED_BYTES 1000
 
 /* A random id that names a half; the low bits are its index, never 0. */
 static u64 new_id(struct sim *s, struct sim_txh *t, struct sim_rxh *r)
@@ -288,11 +290,19 @@ static void xmit_one(struct sim *s, struct sim_txh *t)
 	bool drop = t->x.kind == MROCE_XMIT_DATA &&
 		    (sim_chance(s, s->cfg.local_drop) ||
 		     sim_net_refuses(s, t->host->index, sim_plane_of(s, t->x.path), t->x.bytes));
+	u32 joined = 0;
 
-	if (drop)
+	if (drop) {
 		s->stats.local_drops++;
-	else if (!s->quiet)
+	} else if (!s->quiet) {
 		transmit(t);
+		/* one way through the stack; to the simulated network each is a packet */
+		while (t->x.kind == MROCE_XMIT_DATA && t->x.more && joined++ < JOINED_MAX &&
+		       mroce_tx_pick_more(&t->tx, JOINED_BYTES, s->now, &t->x)) {
+			sim_note_sent(t, &t->x);
+			transmit(t);
+		}
+	}
 	mroce_tx_sent(&t->tx, &t->x, drop ? -ENOBUFS : 0, MROCE_REASON_NONE);
 }
 

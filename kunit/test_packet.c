@@ -445,13 +445,46 @@ static void cut_a_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e.rsn, d.rsn);
 }
 
+/* Where a whole message ends, for another may follow: never behind what is there. */
+static void ends_of_messages(struct kunit *test)
+{
+	u8 wire[WIRE_DATA];
+	struct mroce_data d;
+	u32 payload;
+
+	d = write_train(0, 1, 1, 300, &payload);
+	mroce_build_data(wire, &d);
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 300), 300);
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 5000), 300);
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 299), 299);
+	/* parts of messages end with the datagram */
+	d = write_train(0, 1, 2, 300, &payload);
+	mroce_build_data(wire, &d);
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 5000), 5000);
+	d = write_train(1, 1, 2, 300, &payload);
+	mroce_build_data(wire, &d);
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 5000), 5000);
+	d.flags |= MROCE_F_FIRST | MROCE_F_LAST;
+	d.opcode = MROCE_OP_READ;
+	mroce_build_data(wire, &d);
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 5000), 0);
+	d.opcode = MROCE_OP_FETCH_ADD;
+	mroce_build_data(wire, &d);
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 5000), sizeof(struct mroce_wire_atomic));
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 7), 7);
+	d.opcode = 255;
+	mroce_build_data(wire, &d);
+	KUNIT_EXPECT_EQ(test, mroce_data_payload(wire, 5000), 5000);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(opcodes),	       KUNIT_CASE(packets_of_a_message),
 	KUNIT_CASE(sequence_numbers),  KUNIT_CASE(layout),
 	KUNIT_CASE(data_round_trip),   KUNIT_CASE(ack_round_trip),
 	KUNIT_CASE(other_round_trips), KUNIT_CASE(hello_round_trip),
 	KUNIT_CASE(cut_and_join),      KUNIT_CASE(joins_have_limits),
-	KUNIT_CASE(cut_a_send),	       {}
+	KUNIT_CASE(cut_a_send),	       KUNIT_CASE(ends_of_messages),
+	{}
 };
 
 struct kunit_suite mroce_packet_suite = {

@@ -100,6 +100,28 @@ static void change_of_mark_is_told_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->ack.packets, 4);
 }
 
+/* Of packets that came in one datagram the first has the mark, and no edge lies between them. */
+static void one_mark_a_datagram(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	struct mroce_data d = { .base = { .type = MROCE_T_PROBE, .number = 1 } };
+	struct mroce_rxop op;
+	u32 i;
+
+	for (i = 0; i < 3; i++, d.base.number++) {
+		KUNIT_ASSERT_EQ(test, mroce_rx_arrive(&env->rx, &d, 1, 0, true, env->now, &op),
+				MROCE_REASON_NONE);
+		op.joined = i;
+		op.bits = 1;
+		mroce_rx_finish(&env->rx, NULL, &op);
+		KUNIT_EXPECT_EQ(test, rx_ack(env), !i);
+	}
+	rx_probe(env, 0, 4, MROCE_F_ACKREQ, true);
+	KUNIT_ASSERT_TRUE(test, rx_ack(env));
+	KUNIT_EXPECT_EQ(test, env->ack.ce, 2);
+	KUNIT_EXPECT_EQ(test, env->ack.packets, 4);
+}
+
 /* one train at most: with trains of 60 an ACK for each, not two */
 static void trains(struct kunit *test)
 {
@@ -593,6 +615,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(in_order_waits),
 				     KUNIT_CASE(first_packets_lost),
 				     KUNIT_CASE(request_is_answered_at_once),
 				     KUNIT_CASE(change_of_mark_is_told_at_once),
+				     KUNIT_CASE(one_mark_a_datagram),
 				     KUNIT_CASE(trains),
 				     KUNIT_CASE(each_bit),
 				     KUNIT_CASE(leaps),

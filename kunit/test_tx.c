@@ -683,6 +683,107 @@ static void no_memory(struct kunit *test)
 	mroce_tx_free(tx);
 }
 
+/* ---- small messages ---- */
+
+/* What is ready goes along: next numbers of the same path, each on record. */
+static void small_messages_share(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_xmit *x = &env->x;
+	struct mroce_msg *first;
+	u32 number, path;
+
+	tx_open(test, 0);
+	tx_open(test, 1);
+	tx_pick_all(env); /* nothing: no stream is ready */
+	first = tx_post(env, 0, MROCE_OP_SEND, 100);
+	tx_post(env, 0, MROCE_OP_READ, 5000);
+	tx_post(env, 1, MROCE_OP_WRITE, ENV_PSIZE);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, x), 1);
+	KUNIT_EXPECT_TRUE(test, x->more);
+	KUNIT_EXPECT_FALSE(test, x->joined);
+	number = x->data.base.number;
+	path = x->path;
+	KUNIT_EXPECT_EQ(test, first->busy, 1);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick_more(&env->tx, 100, env->now, x), 1);
+	KUNIT_EXPECT_EQ(test, first->busy, 0);
+	KUNIT_EXPECT_EQ(test, env->req[0].busy, 1);
+	KUNIT_EXPECT_TRUE(test, x->joined);
+	KUNIT_EXPECT_EQ(test, x->data.opcode, MROCE_OP_READ);
+	KUNIT_EXPECT_EQ(test, x->path, path);
+	KUNIT_EXPECT_EQ(test, x->data.base.number, number + 1);
+	/* too large for what is left; then of another stream */
+	KUNIT_EXPECT_EQ(test, mroce_tx_pick_more(&env->tx, ENV_PSIZE - 1, env->now, x), 0);
+	KUNIT_EXPECT_EQ(test, x->data.opcode, MROCE_OP_READ);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick_more(&env->tx, ENV_PSIZE, env->now, x), 1);
+	KUNIT_EXPECT_PTR_EQ(test, x->txs, &env->req[1]);
+	KUNIT_EXPECT_EQ(test, x->data.base.number, number + 2);
+	KUNIT_EXPECT_FALSE(test, x->more);
+	KUNIT_EXPECT_EQ(test, mroce_tx_pick_more(&env->tx, ENV_PSIZE, env->now, x), 0);
+	mroce_tx_sent(&env->tx, x, 0, MROCE_REASON_NONE);
+	KUNIT_EXPECT_EQ(test, env->req[0].busy + env->req[1].busy, 0);
+	tx_ack_new(env, path, number + 2);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
+	KUNIT_EXPECT_EQ(test, tx_complete(env, 1), 1);
+}
+
+/* A first message, and one of 10 bytes that would go with it: on stream @i. */
+static void begin(struct kunit *test, u32 i)
+{
+	struct tx_env *env = test->priv;
+
+	tx_post(env, 0, MROCE_OP_SEND, 10);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, &env->x), 1);
+	tx_post(env, i, MROCE_OP_SEND, 10);
+}
+
+static int join(struct tx_env *env)
+{
+	int more = mroce_tx_pick_more(&env->tx, 1000, env->now, &env->x);
+
+	mroce_tx_sent(&env->tx, &env->x, 0, MROCE_REASON_NONE);
+	tx_pick_all(env);
+	return more;
+}
+
+/* What must not go along: another class, what was lost, what has no room. Control goes first. */
+static void what_does_not_share(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	u32 cwnd;
+
+	tx_env_restart(test, 1, 10 * ENV_PSIZE);
+	tx_open(test, 0);
+	tx_open(test, 1);
+	p = &env->tx.path[0];
+	begin(test, 1);
+	KUNIT_EXPECT_EQ(test, join(env), 1);
+	env->req[1].tclass = 32;
+	begin(test, 1);
+	KUNIT_EXPECT_EQ(test, join(env), 0);
+	env->req[1].tclass = 0;
+	begin(test, 1);
+	mroce_tx_control(&env->tx, MROCE_C_CREDIT, 1, 1);
+	KUNIT_EXPECT_EQ(test, join(env), 0);
+	begin(test, 1);
+	cwnd = p->cwnd;
+	p->cwnd = p->inflight;
+	KUNIT_EXPECT_EQ(test, mroce_tx_pick_more(&env->tx, 1000, env->now, &env->x), 0);
+	p->cwnd = cwnd;
+	KUNIT_EXPECT_EQ(test, join(env), 1);
+	/* lost ones may be long, and have been sent before */
+	begin(test, 0);
+	mroce_txs_lost(&env->req[0], env->x.data.spn);
+	KUNIT_EXPECT_EQ(test, join(env), 0);
+	/* two packets */
+	tx_post(env, 0, MROCE_OP_SEND, ENV_PSIZE + 1);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, &env->x), 1);
+	KUNIT_EXPECT_FALSE(test, env->x.more);
+	mroce_tx_sent(&env->tx, &env->x, 0, MROCE_REASON_NONE);
+}
+
 static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(hello_answers_that_are_not_ours),
 				     KUNIT_CASE(hello_with_cookie),
@@ -707,6 +808,8 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(asks_for_nobody),
 				     KUNIT_CASE(backlog),
 				     KUNIT_CASE(no_memory),
+				     KUNIT_CASE(small_messages_share),
+				     KUNIT_CASE(what_does_not_share),
 				     {} };
 
 struct kunit_suite mroce_tx_suite = {

@@ -627,6 +627,34 @@ static void window_bounds_what_is_on_its_way(struct kunit *test)
 	KUNIT_EXPECT_GT(test, env->tx.backlog, 0);
 }
 
+/* Of messages that share datagrams a lost datagram is one event, however many they are. */
+static void lost_together(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i, first = 0, n = 0;
+
+	single(test, 1);
+	for (i = 0; i < 12; i++)
+		tx_post(env, 0, MROCE_OP_SEND, 10);
+	/* three datagrams of four */
+	while (mroce_tx_pick(&env->tx, env->now, &env->x)) {
+		if (!n++)
+			first = env->x.data.base.number;
+		for (i = 1; i < 4 && mroce_tx_pick_more(&env->tx, 100, env->now, &env->x); i++)
+			n++;
+		mroce_tx_sent(&env->tx, &env->x, 0, MROCE_REASON_NONE);
+	}
+	KUNIT_ASSERT_EQ(test, n, 12);
+	tx_ack_new(env, 0, first + 11);
+	for (i = 0; i < 8; i++)
+		tx_ack_miss(env, first + i);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, env->tx.stats.lost, 8);
+	KUNIT_EXPECT_EQ(test, env->tx.path[0].loss.lost, 8);
+	KUNIT_EXPECT_EQ(test, env->tx.path[0].loss.events, 2);
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 8);
+}
+
 /* Marks cut the window; a host's own queue that overflows halves it; loss alone leaves it. */
 static void what_cuts_the_window(struct kunit *test)
 {
@@ -673,6 +701,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(gap_is_resent_at_once),
 				     KUNIT_CASE(path_fails_and_heals),
 				     KUNIT_CASE(threshold),
 				     KUNIT_CASE(threshold_has_a_time_bound),
+				     KUNIT_CASE(lost_together),
 				     KUNIT_CASE(window_bounds_what_is_on_its_way),
 				     KUNIT_CASE(what_cuts_the_window),
 				     {} };

@@ -253,6 +253,9 @@ void mroce_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_
 
 /* payload copied instead of referenced: the skb has this much tailroom, or x->bytes if less */
 #define MROCE_COPY_BELOW	2048
+/* a datagram of several messages: so many at most, and bytes, which fit into a page's fragment */
+#define MROCE_JOINED_MAX		32
+#define MROCE_JOINED_BYTES	3072
 
 /* ---- inside conn/ ---- */
 

@@ -122,45 +122,41 @@ static void finish(struct mroce_rxhalf *h, struct mroce_rxop *op, bool taken)
 	mroce_send_acks(h);
 }
 
-static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
-		 const struct mroce_arrival *from, unsigned int gso_size)
+/* The packet or train that @skb begins with: *@bytes of payload, which make *@count packets. */
+static enum mroce_reason parse(struct sk_buff *skb, unsigned int gso_size, struct mroce_data *d,
+			       u32 *count, u32 *bytes)
 {
 	const unsigned int header = sizeof(struct mroce_wire_data);
-	struct mroce_rxhalf *h;
-	struct mroce_rxop op;
-	struct mroce_data d;
-	struct mroce_qp *qp;
-	u32 count, bytes;
-	bool known;
 	int err;
 
-	if (!pskb_may_pull(skb, header)) {
-		stray(sock, from, MROCE_REASON_RX_SHORT);
-		return;
-	}
-	bytes = skb->len - header;
-	err = mroce_parse_data(skb->data, header, bytes, &d, &count);
-	if (err) {
-		stray(sock, from, reason_of(err));
-		return;
-	}
+	if (!pskb_may_pull(skb, header))
+		return MROCE_REASON_RX_SHORT;
+	*bytes = skb->len - header;
+	if (!gso_size)
+		*bytes = mroce_data_payload(skb->data, *bytes);
+	err = mroce_parse_data(skb->data, header, *bytes, d, count);
+	if (err)
+		return reason_of(err);
 	/* several packets' worth in one datagram is a train only if the stack says so too */
-	if (gso_size ? gso_size != d.psize : count > 1) {
-		stray(sock, from, MROCE_REASON_RX_GSO);
-		return;
-	}
-	h = mroce_rxhalf_by_id(sock, base->id);
-	if (!h) {
-		unknown_id(sock, from, base);
-		return;
-	}
-	mroce_count_in(h->dev, count, bytes);
-	if (!arrive(h, &d, count, bytes, from, &op))
-		goto put;
+	if (gso_size ? gso_size != d->psize : *count > 1)
+		return MROCE_REASON_RX_GSO;
+	return MROCE_REASON_NONE;
+}
 
+static void place(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroce_data *d,
+		  u32 count, u32 bytes, const struct mroce_arrival *from, bool joined)
+{
+	struct mroce_rxop op;
+	struct mroce_qp *qp;
+	bool known;
+
+	mroce_count_in(h->dev, count, bytes);
+	if (!arrive(h, d, count, bytes, from, &op))
+		return;
 	op.whole = from->whole;
-	qp = mroce_qp_by_stream(h->dev, d.stream);
-	if (!qp || !mroce_qp_data(qp, h, &op, skb, header)) {
+	op.joined = joined;
+	qp = mroce_qp_by_stream(h->dev, d->stream);
+	if (!qp || !mroce_qp_data(qp, h, &op, skb, sizeof(struct mroce_wire_data))) {
 		spin_lock(&h->lock);
 		known = mroce_rx_unknown(&h->rx, &op);
 		mroce_rx_finish(&h->rx, NULL, &op);
@@ -170,9 +166,55 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 	}
 	if (qp)
 		mroce_qp_put(qp);
+}
+
+/* Behind @bytes of payload in a datagram: more packets of the same path, each a whole message. */
+static void place_others(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroce_base *base,
+			 u32 bytes, const struct mroce_arrival *from)
+{
+	const unsigned int header = sizeof(struct mroce_wire_data);
+	enum mroce_reason reason = MROCE_REASON_NONE;
+	struct mroce_data d;
+	u32 count, n;
+
+	for (n = 1; reason == MROCE_REASON_NONE && skb->len > header + bytes; n++) {
+		if (n == MROCE_JOINED_MAX || !pskb_pull(skb, header + bytes))
+			reason = MROCE_REASON_RX_MALFORMED;
+		else
+			reason = parse(skb, 0, &d, &count, &bytes);
+		if (reason == MROCE_REASON_NONE && (d.base.id != base->id ||
+						    d.base.path != base->path ||
+						    d.base.epoch != base->epoch))
+			reason = MROCE_REASON_RX_MALFORMED;
+		if (reason == MROCE_REASON_NONE)
+			place(h, skb, &d, count, bytes, from, true);
+	}
+	if (reason != MROCE_REASON_NONE)
+		mroce_drop(h->dev, reason);
+}
+
+static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
+		 const struct mroce_arrival *from, unsigned int gso_size)
+{
+	enum mroce_reason reason;
+	struct mroce_rxhalf *h;
+	struct mroce_data d;
+	u32 count, bytes;
+
+	reason = parse(skb, gso_size, &d, &count, &bytes);
+	if (reason != MROCE_REASON_NONE) {
+		stray(sock, from, reason);
+		return;
+	}
+	h = mroce_rxhalf_by_id(sock, base->id);
+	if (!h) {
+		unknown_id(sock, from, base);
+		return;
+	}
+	place(h, skb, &d, count, bytes, from, false);
+	place_others(h, skb, base, bytes, from);
 	mroce_send_acks(h);
 	mroce_shares_tell(h->dev);
-put:
 	mroce_rxhalf_put(h);
 }
 

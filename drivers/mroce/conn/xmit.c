@@ -167,6 +167,73 @@ static void follow_epoch(struct mroce_txhalf *h, const struct mroce_xmit *x)
 	h->epoch[x->path] = epoch;
 }
 
+/*
+ * *@x is in the skb, which has room for @left bytes of another message: is there one to go with it?
+ * Its stream is pinned, and that of what was *@x before no longer.
+ */
+static bool another(struct mroce_txhalf *h, unsigned int left, struct mroce_xmit *x)
+{
+	struct mroce_txs *before = x->txs;
+	bool more;
+
+	spin_lock(&h->lock);
+	more = !h->gone && mroce_tx_pick_more(&h->tx, left, ktime_get_ns(), x);
+	if (more && x->txs != before)
+		mroce_qp_pin(x->txs);
+	spin_unlock(&h->lock);
+	if (more && x->txs != before)
+		mroce_qp_unpin(before);
+	return more;
+}
+
+/* Header and payload of *@x behind what @skb has: all of it as a copy, for others are to follow. */
+static int append(struct sk_buff *skb, struct mroce_xmit *x, enum mroce_reason *reason)
+{
+	const unsigned int start = skb->len;
+	int err = 0;
+
+	skb_put(skb, sizeof(struct mroce_wire_data));
+	*reason = mroce_qp_build(x->txs, x, skb, &err);
+	if (*reason != MROCE_REASON_NONE || err) {
+		__skb_trim(skb, start);
+		return err;
+	}
+	mroce_build_data(skb->data + start, &x->data);
+	return 0;
+}
+
+/*
+ * Small messages share a datagram. One that cannot be built leaves a gap in the numbers, which
+ * comes to nobody's harm: its stream fails.
+ */
+static int send_small(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
+{
+	const unsigned int header = sizeof(struct mroce_wire_data);
+	unsigned int most = min_t(unsigned int, header + x->passes, MROCE_JOINED_BYTES);
+	struct mroce_flow *flow = &h->flow[x->path];
+	unsigned int packets = 0, bytes = 0;
+	bool ect = x->ect;
+	struct sk_buff *skb;
+	int err;
+
+	skb = alloc(h->dev, most);
+	if (!skb)
+		return -ENOMEM;
+	do {
+		err = append(skb, x, reason);
+		if (*reason != MROCE_REASON_NONE || err)
+			break;
+		packets++;
+		bytes += x->bytes;
+	} while (packets < MROCE_JOINED_MAX && skb->len + header < most &&
+		 another(h, min(most - skb->len - header, MROCE_COPY_BELOW - 1U), x));
+	if (!packets) {
+		kfree_skb(skb);
+		return err;
+	}
+	return out(h->dev, flow, skb, packets, bytes, 0, ect, 0);
+}
+
 static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
 {
 	struct mroce_flow *flow = &h->flow[x->path];
@@ -175,6 +242,8 @@ static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_re
 	struct sk_buff *skb;
 	int err = 0;
 
+	if (x->more && x->bytes < MROCE_JOINED_BYTES / 2)
+		return send_small(h, x, reason);
 	skb = alloc(h->dev, header + clamp_t(unsigned int, x->bytes, 16, MROCE_COPY_BELOW));
 	if (!skb)
 		return -ENOMEM;
@@ -356,7 +425,8 @@ static bool burst(struct mroce_txhalf *h, unsigned int budget)
 		mroce_tx_sent(&h->tx, &x, err, reason);
 		if (txs) {
 			spin_unlock(&h->lock);
-			mroce_qp_unpin(txs);
+			/* of the last message, if several went */
+			mroce_qp_unpin(x.txs);
 			spin_lock(&h->lock);
 		}
 	}

@@ -96,6 +96,17 @@ static int check_payload(const struct mroce_data *d, size_t payload, u32 *count)
 	return 0;
 }
 
+size_t mroce_data_payload(const void *p, size_t left)
+{
+	const struct mroce_wire_data *w = p;
+
+	if (w->opcode >= ARRAY_SIZE(mroce_opinfo) || ~w->flags & (MROCE_F_FIRST | MROCE_F_LAST))
+		return left;
+	if (!mroce_opinfo[w->opcode].payload)
+		return min_t(size_t, left, mroce_opinfo[w->opcode].fixed);
+	return min_t(size_t, left, be32_to_cpu(w->length));
+}
+
 int mroce_parse_data(const void *p, size_t len, size_t payload, struct mroce_data *d, u32 *count)
 {
 	const struct mroce_wire_data *w = p;

@@ -144,6 +144,11 @@ u32 mroce_packets(u8 opcode, u32 length, u16 psize);
  * a packet with its payload.
  */
 int mroce_parse_base(const void *p, size_t len, struct mroce_base *b);
+/*
+ * How many of the @left bytes behind the header at @p are its payload: a message that is whole ends
+ * where its length says, and another packet may follow it in the datagram.
+ */
+size_t mroce_data_payload(const void *p, size_t left);
 int mroce_parse_data(const void *p, size_t len, size_t payload, struct mroce_data *d, u32 *count);
 int mroce_parse_ack(const void *p, size_t len, struct mroce_ack *a);
 int mroce_parse_control(const void *p, size_t len, struct mroce_control *c);

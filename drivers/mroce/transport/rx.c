@@ -165,7 +165,7 @@ static void count_arrival(struct mroce_rx *rx, struct mroce_rxpath *p, const str
 	p->bytes += op->bytes;
 	rx->stats.packets += op->count;
 	rx->stats.bytes += op->bytes;
-	if (op->ce) {
+	if (op->ce && !op->joined) {
 		p->ce += op->whole ? 1 : op->count;
 		rx->stats.ce += op->count;
 	}

@@ -42,6 +42,7 @@ struct mroce_rxs;
  * @claimed: packets to be copied (bit i: packet i); shrinks as they are placed, held or un-claimed
  * @bits: packets whose path bit will be set: placed, held, or known duplicates
  * @whole: a train that came uncut: a mark on it is one mark (rule 34)
+ * @joined: not the first of its datagram, with which its mark was counted
  * @inorder: everything before packet 0 had landed when it was claimed, and all of it was claimed:
  *   one copy, in order, will do
  * @refused: not taken, for this reason; the NACK is queued
@@ -53,7 +54,7 @@ struct mroce_rxop {
 	u32 count, bytes;
 	u64 claimed, bits;
 	u64 now;
-	bool ce, whole, inorder, duplicate, copier;
+	bool ce, whole, joined, inorder, duplicate, copier;
 	u8 refused;
 };
 

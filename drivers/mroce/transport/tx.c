@@ -476,10 +476,63 @@ static bool wants_ack(struct mroce_tx *tx, const struct mroce_txpath *p,
 	       !mroce_opinfo[x->msg->opcode].answered && runs_dry(tx, x->txs);
 }
 
+static bool is_whole(const struct mroce_xmit *x)
+{
+	return x->kind == MROCE_XMIT_DATA && x->count == 1 &&
+	       !(~x->data.flags & (MROCE_F_FIRST | MROCE_F_LAST));
+}
+
+/* What a stream gave goes by @p: the rest of its header, its record, and what it costs. */
+static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct mroce_xmit *x)
+{
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+	struct mroce_txs *txs = x->txs;
+
+	x->path = p->index;
+	x->plane = p->plane;
+	x->passes = p->size;
+	x->more = false;
+	if (unlikely(p->size < tx->agreed))
+		mroce_path_retry_size(tx, p, now);
+	if (x->kind == MROCE_XMIT_OPEN) {
+		x->open.base = base_of(tx, p, MROCE_T_OPEN);
+		x->open.flags = MROCE_F_ACKREQ;
+		x->open.stamp = stamp_of(now);
+	} else {
+		x->data.base = base_of(tx, p, MROCE_T_DATA);
+		x->data.stamp = stamp_of(now);
+		x->data.backlog = min_t(u64, DIV_ROUND_UP_ULL(tx->backlog, 1024), U32_MAX);
+		x->fragment = x->data.psize > p->size && x->bytes > p->size;
+		x->more = is_whole(x) && !runs_dry(tx, txs);
+		tx->stats.packets += x->count;
+		tx->stats.bytes += x->bytes;
+		if (x->resend)
+			tx->stats.resent += x->count;
+	}
+	if (!pl->inflight)
+		pl->asked_at = now;
+	mroce_path_record(tx, p, x, now);
+	mroce_plane_spend(pl, x->bytes + x->count * MROCE_OVERHEAD, now);
+	x->ect = p->ecn != MROCE_ECN_OFF;
+	if (x->kind == MROCE_XMIT_DATA) {
+		if (pl->held_back)
+			x->data.flags |= MROCE_F_HELD_BACK;
+		if (wants_ack(tx, p, x, now)) {
+			x->data.flags |= MROCE_F_ACKREQ;
+			pl->asked_at = now;
+		}
+	}
+	txs->deficit -= x->bytes + x->count * MROCE_OVERHEAD;
+	if (txs->deficit <= 0) {
+		txs->deficit += QUANTUM;
+		list_move_tail(&txs->ready, &tx->ready[!txs->response]);
+	}
+	tx->turn = (p->index + 1) % tx->npaths;
+}
+
 static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
 	struct mroce_txpath *p, *resend;
-	struct mroce_tx_plane *pl;
 	struct mroce_txs *txs;
 	u32 i, room, r;
 
@@ -505,6 +558,7 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 				}
 			}
 			room = min(room, tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
+			x->joined = false;
 			if (mroce_txs_next(txs, room, p->size, now, x))
 				goto found;
 			list_del_init(&txs->ready);
@@ -512,45 +566,7 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	}
 	return false;
 found:
-	x->path = p->index;
-	x->plane = p->plane;
-	x->passes = p->size;
-	if (unlikely(p->size < tx->agreed))
-		mroce_path_retry_size(tx, p, now);
-	if (x->kind == MROCE_XMIT_OPEN) {
-		x->open.base = base_of(tx, p, MROCE_T_OPEN);
-		x->open.flags = MROCE_F_ACKREQ;
-		x->open.stamp = stamp_of(now);
-	} else {
-		x->data.base = base_of(tx, p, MROCE_T_DATA);
-		x->data.stamp = stamp_of(now);
-		x->data.backlog = min_t(u64, DIV_ROUND_UP_ULL(tx->backlog, 1024), U32_MAX);
-		x->fragment = x->data.psize > p->size && x->bytes > p->size;
-		tx->stats.packets += x->count;
-		tx->stats.bytes += x->bytes;
-		if (x->resend)
-			tx->stats.resent += x->count;
-	}
-	pl = &tx->plane[p->plane];
-	if (!pl->inflight)
-		pl->asked_at = now;
-	mroce_path_record(tx, p, x, now);
-	mroce_plane_spend(pl, x->bytes + x->count * MROCE_OVERHEAD, now);
-	x->ect = p->ecn != MROCE_ECN_OFF;
-	if (x->kind == MROCE_XMIT_DATA) {
-		if (pl->held_back)
-			x->data.flags |= MROCE_F_HELD_BACK;
-		if (wants_ack(tx, p, x, now)) {
-			x->data.flags |= MROCE_F_ACKREQ;
-			pl->asked_at = now;
-		}
-	}
-	txs->deficit -= x->bytes + x->count * MROCE_OVERHEAD;
-	if (txs->deficit <= 0) {
-		txs->deficit += QUANTUM;
-		list_move_tail(&txs->ready, &tx->ready[!txs->response]);
-	}
-	tx->turn = (p->index + 1) % tx->npaths;
+	send_by(tx, p, now, x);
 	return true;
 }
 
@@ -567,6 +583,43 @@ int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	if (tx->starved)
 		mroce_tx_want(tx, now + STARVED_WAIT);
 	return 0;
+}
+
+/* The first that is not through with all that was posted. */
+static struct mroce_txs *next_stream(struct list_head *ready)
+{
+	struct mroce_txs *txs;
+
+	while ((txs = list_first_entry_or_null(ready, struct mroce_txs, ready)) &&
+	       mroce_txs_dry(txs))
+		list_del_init(&txs->ready);
+	return txs;
+}
+
+int mroce_tx_pick_more(struct mroce_tx *tx, u32 left, u64 now, struct mroce_xmit *x)
+{
+	struct mroce_txpath *p = &tx->path[x->path];
+	struct mroce_txs *with = x->txs, *txs;
+	struct mroce_msg *m = x->msg;
+	u32 room;
+
+	/* what comes before streams does not wait for the rest of a datagram either */
+	if (tx->state != MROCE_TX_OPEN || tx->probing || tx->nctl ||
+	    p->state != MROCE_PATH_ACTIVE || p->epoch != x->data.base.epoch)
+		return 0;
+	txs = next_stream(&tx->ready[0]) ?: next_stream(&tx->ready[1]);
+	if (!txs || txs->tclass != with->tclass || txs->hop_limit != with->hop_limit ||
+	    !mroce_txs_small(txs, min_t(u32, left, p->size)))
+		return 0;
+	room = min(mroce_path_room(tx, p), mroce_plane_ready(tx, &tx->plane[p->plane], now));
+	if (!room || !mroce_path_reserve(tx, p) || !mroce_txs_next(txs, room, p->size, now, x))
+		return 0;
+	x->joined = true;
+	send_by(tx, p, now, x);
+	m->busy--;
+	with->busy--;
+	mroce_txs_settle(with);
+	return 1;
 }
 
 void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err,

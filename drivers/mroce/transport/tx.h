@@ -172,7 +172,8 @@ struct mroce_sent {
 	u16 psize, last;	/* payload of each packet, of the last one; PROBE: padding, 0 */
 	u8 count;
 	u8 kind;		/* enum mroce_xmit_kind */
-	bool resend;
+	bool resend : 1;
+	bool joined : 1;	/* in one datagram with the transmission before */
 	u16 control;		/* MROCE_XMIT_CONTROL: index of the entry */
 };
 
@@ -428,11 +429,13 @@ enum mroce_xmit_kind {
  * @txs, @msg: stream and message (DATA); pinned until mroce_tx_sent()
  * @data: header of the first packet; @data.offset is the offset of the payload in the message
  * @resend: these numbers were sent before
+ * @more: a whole message in one packet, and mroce_tx_pick_more() may have others to go with it
+ * @joined: what that gave
  * @ect: as ECN-capable (numbered packets)
  */
 struct mroce_xmit {
 	u8 kind, path, plane;
-	bool resend, fragment, ect;
+	bool resend, fragment, ect, more, joined;
 	u16 passes;
 	u32 count, bytes;
 	struct mroce_txs *txs;
@@ -452,6 +455,12 @@ struct mroce_xmit {
  * missed and resent). If @reason is not NONE the message cannot be built: its stream fails there.
  */
 int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x);
+/*
+ * Another message for the datagram of *@x, all of which is a copy by now: a whole one of at most
+ * @left bytes. 1: it is *@x now, and needs mroce_tx_sent() in place of the one before. 0: *@x is as
+ * it was.
+ */
+int mroce_tx_pick_more(struct mroce_tx *tx, u32 left, u64 now, struct mroce_xmit *x);
 void mroce_tx_sent(struct mroce_tx *tx, const struct mroce_xmit *x, int err,
 		   enum mroce_reason reason);
 
@@ -645,6 +654,10 @@ void mroce_txs_settle(struct mroce_txs *txs);
  */
 int mroce_txs_next(struct mroce_txs *txs, u32 room, u16 passes, u64 now, struct mroce_xmit *x);
 bool mroce_txs_more(const struct mroce_txs *txs);
+/* Everything that was posted has been sent, and nothing is lost. */
+bool mroce_txs_dry(const struct mroce_txs *txs);
+/* What mroce_txs_next() gives next is a new message in one packet, of at most @left bytes. */
+bool mroce_txs_small(const struct mroce_txs *txs, u32 left);
 bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn);
 struct mroce_txs *mroce_tx_find(struct mroce_tx *tx, u32 own_id, bool response);
 /* The stream's timers. @slowest: srtt + 4 rttvar of the slowest path. Returns the next one. */

@@ -156,7 +156,7 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 	struct mroce_txloss lost = { 0 };
 	u32 i, n, acked_bytes = 0, before;
 	struct mroce_txpath *p;
-	bool fresh, progress = false;
+	bool fresh, progress = false, missed = false;
 
 	if (tx->state != MROCE_TX_OPEN)
 		return MROCE_REASON_RX_STATE;
@@ -203,12 +203,15 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 				if (ack->base.number - s->number < MROCE_BITMAP_BITS)
 					p->gaps = min(p->gaps + n, GAPS_MOST);
 				lost.lost += n;
-				lost.events += hweight64(v.lost & ~(v.lost << 1));
+				/* with the datagram goes all that was in it */
+				if (!s->joined || !missed)
+					lost.events += hweight64(v.lost & ~(v.lost << 1));
 				mroce_path_big(tx, p, s, false, now);
 			}
 			mroce_path_close(tx, p, s, v.lost, false, now);
 			progress = true;
 		}
+		missed = v.lost;
 		if (s->open && p->threshold && p->srtt)
 			mroce_tx_want(tx, now + p->srtt / 4);
 	}

@@ -82,6 +82,7 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 		.kind = x->kind,
 		.count = x->count,
 		.resend = x->resend,
+		.joined = x->kind == MROCE_XMIT_DATA && x->joined,
 	};
 	if (x->kind == MROCE_XMIT_DATA) {
 		s->spn = x->data.spn;

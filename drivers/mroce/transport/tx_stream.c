@@ -556,6 +556,23 @@ bool mroce_txs_more(const struct mroce_txs *txs)
 	return txs->nxt != txs->end || may_start(txs);
 }
 
+bool mroce_txs_dry(const struct mroce_txs *txs)
+{
+	return txs->state == MROCE_TXS_OPEN && !txs->nlost && txs->nxt == txs->end &&
+	       txs->msn_nxt == txs->msn_end;
+}
+
+bool mroce_txs_small(const struct mroce_txs *txs, u32 left)
+{
+	const struct mroce_msg *m = msg_at(txs, txs->msn_nxt);
+	const struct mroce_opinfo *info = &mroce_opinfo[m->opcode];
+
+	if (txs->state != MROCE_TXS_OPEN || txs->nlost || txs->nxt != txs->end ||
+	    !mroce_txs_more(txs) || without_credit(txs, m))
+		return false;
+	return (info->payload ? m->length : info->fixed) <= min_t(u32, left, txs->tx->max_payload);
+}
+
 static bool is_complete(const struct mroce_txs *txs, const struct mroce_msg *m)
 {
 	return txs->msn_una != txs->msn_nxt && !m->busy &&
