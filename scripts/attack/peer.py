@@ -233,15 +233,26 @@ class Half:
         assert replies and all(r.status == NOT_READY for r in replies), "OPEN was accepted"
         return 0
 
-    def send(self, stream, rsn):
-        """A SEND of one packet, number @rsn of its stream: (placed, reasons of refusal)"""
+    def message(self, stream, rsn, path=0, id=0):
+        """A SEND of one packet, number @rsn of its stream"""
         self.number += 1
+        return (base(DATA, id or self.id, path, 0, self.number) +
+                struct.pack(">IIIIIIQIIBBHIIII", stream, rsn, rsn, rsn, 0, 8, 0, 0, 0, 0, 7, 64, 0, 0, 0, 0) + b"8 bytes.")
+
+    def send(self, stream, rsn):
+        """(placed, reasons of refusal)"""
+        packet = self.message(stream, rsn)
         number = self.number
-        self.peer.send(self.last, base(DATA, self.id, 0, 0, number) +
-                       struct.pack(">IIIIIIQIIBBHIIII", stream, rsn, rsn, rsn, 0, 8, 0, 0, 0, 0, 7, 64, 0, 0, 0, 0) +
-                       b"8 bytes.")
+        self.peer.send(self.last, packet)
         self.peer.listen(5, lambda: self.acked(number) or self.refused(rsn))
         return self.acked(number), self.refused(rsn)
+
+    def together(self, *messages):
+        """One datagram: which of its packets were acknowledged"""
+        numbers = [at(m, 4, "I") for m in messages]
+        self.peer.send(self.last, b"".join(messages))
+        self.peer.listen(2, lambda: all(self.acked(n) for n in numbers))
+        return [i for i, n in enumerate(numbers) if self.acked(n)]
 
 
 def program(peer, *arguments):
@@ -506,6 +517,21 @@ def so_many_ahead():
     for rsn in (3, 0, 1, 2):
         placed, _ = h.send(stream, rsn)
         assert placed, f"message {rsn} has no buffer"
+
+
+# ---- several messages in a datagram
+
+def messages_share():
+    h, stream = shared(512, 512)
+    assert h.together(*(h.message(stream, i) for i in range(3))) == [0, 1, 2]
+    # what belongs elsewhere, or is cut off, ends the datagram; what is before it counts
+    assert h.together(h.message(stream, 3), h.message(stream, 4, id=h.id ^ 1), h.message(stream, 5)) == [0]
+    assert h.together(h.message(stream, 4), h.message(stream, 5, path=1), h.message(stream, 6)) == [0]
+    assert h.together(h.message(stream, 5), h.message(stream, 6)[:-1]) == [0]
+    assert h.together(h.message(stream, 6), h.message(stream, 7)[:40]) == [0]
+    assert h.together(*(h.message(stream, i) for i in range(7, 47))) == list(range(32)), "more than 32"
+    placed, why = h.send(stream, 39)
+    assert placed and not why
 
 
 programs = []

@@ -80,7 +80,7 @@ int shared(int argc, char **argv)
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = atoi(argv[3]), .max_sge = 1 } };
 	struct ibv_context *c = open_device(argv[0]);
 	struct ibv_pd *pd = c ? ibv_alloc_pd(c) : NULL;
-	struct ibv_cq *cq = c ? ibv_create_cq(c, 16, NULL, NULL, 0) : NULL;
+	struct ibv_cq *cq = c ? ibv_create_cq(c, 1024, NULL, NULL, 0) : NULL;
 	struct ibv_srq *srq = pd ? ibv_create_srq(pd, &init) : NULL;
 	struct ibv_mr *mr = pd ? ibv_reg_mr(pd, calloc(1, LENGTH), LENGTH, IBV_ACCESS_LOCAL_WRITE) : NULL;
 	struct in_addr addr;
