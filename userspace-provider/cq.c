@@ -135,6 +135,22 @@ static inline unsigned int cqe_wc_flags(const struct mroce_cqe *cqe)
 	return flags;
 }
 
+/*
+ * Ethernet has no service level. In its place RoCE adapters report what kind of header a
+ * datagram had, for nothing else of a completion says it. UCX believes that of every device, and
+ * drops datagrams over IPv4 if this is 0.
+ */
+#define SL_ROCE_V2	(1u << 3)
+#define SL_IPV6		1
+#define SL_IPV4		2
+
+static inline uint8_t cqe_sl(const struct mroce_cqe *cqe)
+{
+	if (!(cqe->flags & MROCE_CQE_GRH))
+		return 0;
+	return SL_ROCE_V2 | (cqe->flags & MROCE_CQE_IPV4 ? SL_IPV4 : SL_IPV6);
+}
+
 int mroce_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 {
 	struct mroce_cq *cq = to_mcq(ibcq);
@@ -157,6 +173,7 @@ int mroce_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 		wc->qp_num = cqe->qpn;
 		wc->src_qp = cqe->src_qp;
 		wc->wc_flags = cqe_wc_flags(cqe);
+		wc->sl = cqe_sl(cqe);
 	}
 	if (n)
 		cq_release(cq);
@@ -253,13 +270,8 @@ static unsigned int mroce_read_wc_flags(struct ibv_cq_ex *ibcq)
 	return cqe_wc_flags(to_mcq_ex(ibcq)->cur);
 }
 
-/* Ethernet has none of these three */
+/* Ethernet has none of these two */
 static uint32_t mroce_read_slid(struct ibv_cq_ex *ibcq)
-{
-	return 0;
-}
-
-static uint8_t mroce_read_sl(struct ibv_cq_ex *ibcq)
 {
 	return 0;
 }
@@ -267,6 +279,11 @@ static uint8_t mroce_read_sl(struct ibv_cq_ex *ibcq)
 static uint8_t mroce_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 {
 	return 0;
+}
+
+static uint8_t mroce_read_sl(struct ibv_cq_ex *ibcq)
+{
+	return cqe_sl(to_mcq_ex(ibcq)->cur);
 }
 
 static uint64_t mroce_read_completion_ts(struct ibv_cq_ex *ibcq)

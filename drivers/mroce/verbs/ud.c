@@ -253,6 +253,8 @@ static enum mroce_reason receive(struct mroce_qp *qp, const struct mroce_ud *ud,
 			mroce_srq_give(qp->srq, recv);
 		return MROCE_REASON_NAK_LENGTH;
 	}
+	if (mroce_addr_v4(&from->saddr))
+		cqe.flags |= MROCE_CQE_IPV4;
 	make_grh(grh, from, ud->length);
 	reason = mroce_sge_write(dev, pd, recv->sge, recv->num_sge, 0, grh, sizeof(grh));
 	if (!reason && ud->length)

@@ -161,6 +161,7 @@ struct mroce_rq_wqe {
 #define MROCE_CQE_IMM		(1u << 1)
 #define MROCE_CQE_INV		(1u << 2)	/* @imm is the rkey that was invalidated */
 #define MROCE_CQE_SOLICITED	(1u << 3)
+#define MROCE_CQE_IPV4		(1u << 4)	/* IPv4 header in the last 20 bytes of that GRH */
 
 /**
  * struct mroce_cqe - one slot of a completion ring, 64 bytes
