@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Sourced by the end-to-end tests, in a guest. Hosts are network namespaces: a and b, and r, a
+# Sourced by the tests of this folder and of ../programs, in a guest. Hosts are network namespaces: a and b, and r, a
 # router between them. The device under test is of type $TYPE (MROCE_TYPE: mroce; rxe and siw are for
 # developing tests) and is called a0 on host a and b0 on host b.
 #
@@ -9,11 +9,14 @@
 #   routed [MTU [TX]]     joined through r: hosts cut their trains into wire packets before they leave. TX on: checksums are
 #                         left to the last device; off: everybody computes and checks them
 #   solo                  host a alone, which talks to itself
+#   looped [MTU]          for the kernel's users of devices, who live in the first namespace only: a and b are the guest itself, whose
+#                         netdevs are joined through r, a bridge; what a sends to b goes out by one and comes in by the other
 #   impair NETEM...       on both of the router's ports, afresh each time; say limit in every call
 #   links / unlinks       device on each host, and away again
 #   addr HOST [6]         its IPv4 (IPv6) address;  gid HOST [6]: the index of that address in its GID table
 #   on HOST COMMAND...    run on a host; the host . is the guest itself
 #   check NAME COMMAND... a test: ok if COMMAND succeeds; refuse: if it fails, in its own words and not by a signal or time-out
+#   skip NAME             a test that cannot be made here, and why
 #   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host $client; both must succeed
 #   counter HOST NAME     of the device on HOST
 #   while_loaded F C...   what function F does to the network happens while C, a transfer by mroce-load, is busy, and ends it
@@ -25,13 +28,13 @@
 
 TYPE=${MROCE_TYPE:-mroce}
 LIMIT=${LIMIT:-120} # seconds for one command
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 hosts='' server=b client=a topology=''
 log=$TMPDIR/log
 export TYPE hosts server client topology log
 
 brief() { [ -z "${FULL:-}" ] && [ "$MROCE_GUEST" = deb12 ]; }
-enter() { [ "$1" = . ] || echo "ip netns exec $1"; }
+enter() { [[ " $hosts " != *" $1 "* ]] || echo "ip netns exec $1"; }
 on() {
 	local host=$1
 	shift
@@ -39,6 +42,7 @@ on() {
 }
 
 ok() { passed=$((passed + 1)) && echo "ok - $*"; }
+skip() { skipped=$((skipped + 1)) && echo "skip - $*"; }
 not_ok() {
 	failed=$((failed + 1))
 	echo "not ok - $*"
@@ -46,7 +50,7 @@ not_ok() {
 }
 
 # functions of this file too: they and their variables are exported
-attempt() { timeout "$LIMIT" bash -c '"$@"' attempt "$@" >"$log" 2>&1; }
+attempt() { timeout -k 5 "$LIMIT" bash -c '"$@"' attempt "$@" >"$log" 2>&1; }
 check() {
 	local name=$1
 	shift
@@ -103,19 +107,23 @@ solo() {
 	address a va 10.9.0.1/24 fd09::1/64
 	settle
 }
+# wire HOST [MTU [TX]]: joins HOST to r, as routed says
+wire() {
+	on "$1" ip link add "v$1" type veth peer name "r$1" netns r
+	on "$1" ip link set "v$1" mtu "${2:-9000}" gso_max_segs 1 up
+	ip -n r link set "r$1" mtu "${2:-9000}" gso_max_segs 1 up
+	on "$1" ethtool -K "v$1" tso off gso off tx-udp-segmentation off tx-udp_tnl-segmentation off \
+		tx-udp_tnl-csum-segmentation off >/dev/null 2>&1 || true
+	on r ethtool -K "r$1" tx off >/dev/null 2>&1 || true
+	[ "${3:-on}" = on ] || on "$1" ethtool -K "v$1" tx off >/dev/null 2>&1
+}
 routed() {
 	local h
 	topology=routed
 	host r && on r sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 	for h in a b; do
 		host $h
-		ip link add v$h netns $h type veth peer name r$h netns r
-		ip -n $h link set v$h mtu "${1:-9000}" gso_max_segs 1 up
-		ip -n r link set r$h mtu "${1:-9000}" gso_max_segs 1 up
-		on $h ethtool -K v$h tso off gso off tx-udp-segmentation off tx-udp_tnl-segmentation off \
-			tx-udp_tnl-csum-segmentation off >/dev/null 2>&1 || true
-		on r ethtool -K r$h tx off >/dev/null 2>&1 || true
-		[ "${2:-on}" = on ] || on $h ethtool -K v$h tx off >/dev/null 2>&1
+		wire $h "$@"
 	done
 	address a va 10.9.0.1/24 fd09::1/64
 	address r ra 10.9.0.254/24 fd09::ff/64
@@ -125,6 +133,24 @@ routed() {
 	ip -n b route add default via 10.9.1.254
 	ip -n a route add default via fd09::ff
 	ip -n b route add default via fd09:1::ff
+	settle
+}
+# The table of local addresses, which would keep the packets inside, is asked after those of the netdevs are
+looped() {
+	local h n=0
+	topology=looped
+	host r && ip -n r link add name bridge mtu "${1:-9000}" type bridge && ip -n r link set bridge up
+	ip rule add pref 100 lookup local && ip rule del pref 0
+	for h in a b; do
+		n=$((n + 1))
+		wire $h "$@"
+		ip -n r link set r$h master bridge
+		sysctl -qw net.ipv4.conf.v$h.accept_local=1 net.ipv4.conf.v$h.rp_filter=0
+		ip addr add "$(addr $h)/24" dev v$h
+		ip route add 10.9.0.0/24 dev v$h src "$(addr $h)" table $n
+	done
+	ip rule add pref 10 iif lo to "$(addr b)" lookup 1
+	ip rule add pref 10 iif lo to "$(addr a)" lookup 2
 	settle
 }
 # link-local addresses are tentative for a while, and GIDs follow addresses by a work item
@@ -145,6 +171,10 @@ leave() {
 	for h in $hosts; do
 		ip netns del "$h"
 	done
+	if [ "$topology" = looped ]; then
+		ip rule add pref 0 lookup local
+		for h in 10 10 100; do ip rule del pref $h; done
+	fi
 	hosts=''
 	sleep 0.2
 }
@@ -160,7 +190,7 @@ use_provider() {
 links() {
 	local h
 	for h in a b; do
-		[[ " $hosts " != *" $h "* ]] || on $h rdma link add ${h}0 type "$TYPE" netdev v$h || return
+		[ "$topology$h" = solob ] || on $h rdma link add ${h}0 type "$TYPE" netdev v$h || return
 	done
 	settle
 	for h in a b; do
@@ -174,6 +204,14 @@ unlinks() {
 		[ ! -e /sys/class/infiniband/$d ] || rdma link del $d
 	done
 }
+load() {
+	if [ "$TYPE" = mroce ]; then
+		insmod "$build/mroce.ko"
+	else
+		modprobe "${TYPE/rxe/rdma_rxe}"
+	fi
+}
+unload() { rmmod "${TYPE/rxe/rdma_rxe}"; }
 gid() { gid_index "$1"0 "$(addr "$1" "${2:-}")"; }
 # Forks cost seconds in an emulated guest, and a GID table has 256 files: one grep, no interpreter
 spelled() { # ADDRESS: as sysfs writes a GID
@@ -207,6 +245,7 @@ counter() { cat "/sys/class/infiniband/${1}0/ports/1/hw_counters/$2"; }
 # long it took to start
 flowing() {
 	local i before
+	[ "$TYPE" = mroce ] || { sleep 2 && return; }
 	before=$(counter a tx_bytes)
 	for i in $(seq 600); do
 		[ $(($(counter a tx_bytes) - before)) -lt 300000 ] || return 0
@@ -246,7 +285,7 @@ exchange() {
 exchange_once() { # SERVER CLIENT
 	local i pid served=0
 	status=0
-	timeout "$LIMIT" $(enter $server) bash -c "exec $1" >"$log.server" 2>&1 &
+	timeout -k 5 "$LIMIT" $(enter $server) bash -c "exec $1" >"$log.server" 2>&1 &
 	pid=$!
 	for i in $(seq 300); do
 		listening && break
@@ -255,7 +294,7 @@ exchange_once() { # SERVER CLIENT
 	done
 	# rdma_cm says LISTEN a little before it does
 	sleep 0.3
-	timeout "$LIMIT" $(enter $client) bash -c "exec $2" >"$log" 2>&1 || status=$?
+	timeout -k 5 "$LIMIT" $(enter $client) bash -c "exec $2" >"$log" 2>&1 || status=$?
 	if [ "$status" -ne 0 ]; then
 		sleep 0.5
 		kill $pid 2>/dev/null
@@ -311,4 +350,4 @@ unleaked() {
 	echo clear >$kmemleak
 }
 
-export -f empty spelled enter on addr gid gid_index counter flowing impair
+export -f empty spelled enter on addr gid gid_index counter flowing impair settle links unlinks load unload
