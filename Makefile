@@ -58,6 +58,7 @@ help:
 	@echo '  make test           everything below; ends with "N passed, N failed"'
 	@echo '  make kunit          the engine, in User-Mode Linux'
 	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
+	@echo '  make test-programs  NVMe-oF, RDS, MPI and others over the device [GUESTS=...] [TESTS=...]; no part of make test'
 	@echo '  make check          W=1, sparse, checkpatch, shellcheck, and the list of rules: all silent'
 	@echo '  make setup          install and build what the above need'
 	@echo 'Variables'
@@ -158,9 +159,10 @@ rules:
 
 # ---- guests
 
-GUESTS ?= deb12 uml-kasan
+# as scripts/test has them
+GUESTS ?=
 TESTS ?=
-.PHONY: setup uml-module kunit e2e test demo bench
+.PHONY: setup uml-module kunit e2e test test-programs demo bench
 setup:
 	@scripts/setup
 
@@ -178,6 +180,10 @@ e2e:
 test:
 	@scripts/setup
 	@scripts/test
+
+test-programs:
+	@scripts/setup base provider programs $(if $(GUESTS),$(filter uml%,$(GUESTS)),uml-programs)
+	@scripts/test $(GUESTS:%=-k %) programs $(TESTS)
 
 bench:
 	@scripts/bench
