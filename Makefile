@@ -105,12 +105,14 @@ install: module provider tool
 	install -m 0644 $(BUILD)/provider/libmroce-rdmav*.so $(PLUGIN_DIR)
 	install -m 0644 $(BUILD)/provider/mroce.driver $(DRIVER_DIR)
 	install -D -m 0755 $(BUILD)/tool/mroce $(SBINDIR)/mroce
+	install -D -m 0644 userspace-provider/man/mroce.7 $(MANDIR)/man7/mroce.7
 	install -D -m 0644 userspace-provider/man/mroce.8 $(MANDIR)/man8/mroce.8
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 uninstall:
+	$(if $(RELEASE),,$(error no kernel headers in KDIR=$(KDIR): of which kernel is the module?))
 	rm -f $(MODDIR)/mroce.ko $(PLUGIN_DIR)/libmroce-rdmav*.so $(DRIVER_DIR)/mroce.driver \
-		$(SBINDIR)/mroce $(MANDIR)/man8/mroce.8
+		$(SBINDIR)/mroce $(MANDIR)/man7/mroce.7 $(MANDIR)/man8/mroce.8
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 clean:

@@ -167,9 +167,9 @@ static int mroce_get_context(struct mroce_context *ctx)
 				  &resp.ibv_resp, sizeof(resp));
 #endif
 	if (!ret && resp.abi != MROCE_ABI_VERSION)
-		ret = EPROTONOSUPPORT;
+		ret = EOPNOTSUPP;
 	ctx->caps = resp.caps;
-	if (ret == EPROTONOSUPPORT)
+	if (ret == EOPNOTSUPP)
 		verbs_err(&ctx->vctx,
 			  "the mroce module does not speak ABI version %u; update the module or this provider\n",
 			  MROCE_ABI_VERSION);

@@ -170,7 +170,7 @@ int ibv_cmd_get_context(struct verbs_context *context,
 
 	CHECK(cmd_size == sizeof(*req));
 	if (req->abi_min > fake.abi || req->abi_max < fake.abi)
-		return EPROTONOSUPPORT;
+		return EOPNOTSUPP;
 	container_of(resp, struct umroce_get_context_resp, ibv_resp)->abi =
 		fake.abi;
 	return 0;

@@ -74,7 +74,7 @@ static void test_handshake(void)
 	fake.abi = MROCE_ABI_VERSION + 1;
 	errno = 0;
 	CHECK(!fake_open());
-	CHECK(errno == EPROTONOSUPPORT);
+	CHECK(errno == EOPNOTSUPP);
 }
 
 static void test_bad_ring(void)

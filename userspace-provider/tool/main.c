@@ -72,6 +72,10 @@ int main(int argc, char **argv)
 	size_t i;
 	int c;
 
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))) {
+		fputs(text, stdout);
+		return 0;
+	}
 	while ((c = getopt(argc, argv, "jh")) != -1) {
 		switch (c) {
 		case 'j':
@@ -91,5 +95,6 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	return usage();
+	fprintf(stderr, "mroce: no command is called %s; mroce -h tells which there are\n", argv[0]);
+	return 2;
 }

@@ -19,7 +19,7 @@
 struct nlmsghdr *nl_request(uint8_t cmd, uint16_t flags);
 int nl_send(struct nlmsghdr *msg, mnl_cb_t each, void *arg);
 /* All that there is, by @each into a table or list. 0, or 1: the tool's exit status. */
-int nl_show(uint8_t cmd, mnl_cb_t each, void *arg);
+int nl_show(uint8_t cmd, mnl_cb_t each, char *device);
 /* Calls @each for every event until the program ends. */
 int nl_listen(mnl_cb_t each, void *arg);
 /* attributes of a message, by their number; @attr has MROCE_NL_A_MAX + 1 entries */

@@ -39,7 +39,9 @@ static void say_error(const struct nlmsghdr *msg)
 		mnl_attr_for_each(attr, msg, offset)
 			if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG &&
 			    !mnl_attr_validate(attr, MNL_TYPE_NUL_STRING)) {
-				fprintf(stderr, "%s\n", mnl_attr_get_str(attr));
+				const char *text = mnl_attr_get_str(attr);
+
+				fprintf(stderr, "%s%s\n", strncmp(text, "mroce: ", 7) ? "mroce: " : "", text);
 				return;
 			}
 	fprintf(stderr, "mroce: %s\n", strerror(-err->error));
@@ -178,15 +180,41 @@ int nl_send(struct nlmsghdr *msg, mnl_cb_t each, void *arg)
 	return talk(msg, each, arg);
 }
 
-int nl_show(uint8_t cmd, mnl_cb_t each, void *arg)
+struct wanted {
+	const char *name;
+	bool there;
+};
+
+static int on_device(const struct nlmsghdr *msg, void *arg)
 {
-	struct nlmsghdr *msg = nl_request(cmd, NLM_F_DUMP);
+	const struct nlattr *a[MROCE_NL_A_MAX + 1];
+	struct wanted *wanted = arg;
+
+	nl_parse(msg, a);
+	if (a[MROCE_NL_A_DEV] && !strcmp(mnl_attr_get_str(a[MROCE_NL_A_DEV]), wanted->name))
+		wanted->there = true;
+	return MNL_CB_OK;
+}
+
+int nl_show(uint8_t cmd, mnl_cb_t each, char *device)
+{
+	struct wanted wanted = { .name = device };
+	struct nlmsghdr *msg = nl_request(MROCE_NL_DEV_GET, NLM_F_DUMP);
 	int err;
 
 	if (!msg)
 		return 1;
+	if (device) {
+		if (nl_send(msg, on_device, &wanted))
+			return 1;
+		if (!wanted.there) {
+			fprintf(stderr, "mroce: no such device in this network namespace\n");
+			return 1;
+		}
+	}
+	msg = nl_request(cmd, NLM_F_DUMP);
 	out_begin();
-	err = nl_send(msg, each, arg);
+	err = nl_send(msg, each, device);
 	out_end();
 	return err ? 1 : 0;
 }

@@ -25,6 +25,7 @@ struct ib_ucontext *mroce_udata_ucontext(struct ib_udata *udata)
 	return uctx ? &uctx->ib : NULL;
 }
 
+/* EPROTONOSUPPORT would say it better, but the core keeps that for itself: it warns, with a trace. */
 int mroce_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	struct mroce_ucontext *uctx = container_of(ib, struct mroce_ucontext, ib);
@@ -34,7 +35,7 @@ int mroce_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 
 	if (udata->inlen < sizeof(req)) {
 		ibdev_warn(ib->device, "%s: not a provider of this device\n", current->comm);
-		return -EPROTONOSUPPORT;
+		return -EOPNOTSUPP;
 	}
 	err = ib_copy_from_udata(&req, udata, sizeof(req));
 	if (err)
@@ -45,7 +46,7 @@ int mroce_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 			   "%s: provider speaks ABI versions %u to %u, the module %u: update %s\n",
 			   current->comm, req.abi_min, req.abi_max, MROCE_ABI_VERSION,
 			   req.abi_min > MROCE_ABI_VERSION ? "the module" : "rdma-core's provider");
-		return -EPROTONOSUPPORT;
+		return -EOPNOTSUPP;
 	}
 
 	/* so that rmmod is refused; with disassociate_ucontext the core takes none */

@@ -205,7 +205,7 @@ struct mroce_ring_info {
  * @abi_min: lowest MROCE_ABI_VERSION that the provider speaks
  * @abi_max: highest
  *
- * No common version: EPROTONOSUPPORT, and a kernel message that names both ranges.
+ * No common version: EOPNOTSUPP, and a kernel message that names both ranges.
  */
 struct mroce_alloc_ucontext_req {
 	__u32 abi_min;
