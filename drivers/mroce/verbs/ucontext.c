@@ -25,7 +25,7 @@ struct ib_ucontext *mroce_udata_ucontext(struct ib_udata *udata)
 	return uctx ? &uctx->ib : NULL;
 }
 
-/* EPROTONOSUPPORT would say it better, but the core keeps that for itself: it warns, with a trace. */
+/* EPROTONOSUPPORT would say it better, but of that the core warns, with a trace. */
 int mroce_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	struct mroce_ucontext *uctx = container_of(ib, struct mroce_ucontext, ib);
