@@ -782,6 +782,15 @@ static void what_does_not_share(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, &env->x), 1);
 	KUNIT_EXPECT_FALSE(test, env->x.more);
 	mroce_tx_sent(&env->tx, &env->x, 0, MROCE_REASON_NONE);
+	tx_pick_all(env);
+	/* one packet, but the path passes less by now: as IP fragments, alone */
+	p->size = 500;
+	tx_post(env, 0, MROCE_OP_SEND, 600);
+	tx_post(env, 0, MROCE_OP_SEND, 10);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, &env->x), 1);
+	KUNIT_EXPECT_TRUE(test, env->x.fragment);
+	KUNIT_EXPECT_FALSE(test, env->x.more);
+	mroce_tx_sent(&env->tx, &env->x, 0, MROCE_REASON_NONE);
 }
 
 static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),

@@ -503,7 +503,7 @@ static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct
 		x->data.stamp = stamp_of(now);
 		x->data.backlog = min_t(u64, DIV_ROUND_UP_ULL(tx->backlog, 1024), U32_MAX);
 		x->fragment = x->data.psize > p->size && x->bytes > p->size;
-		x->more = is_whole(x) && !runs_dry(tx, txs);
+		x->more = is_whole(x) && !x->fragment && !runs_dry(tx, txs);
 		tx->stats.packets += x->count;
 		tx->stats.bytes += x->bytes;
 		if (x->resend)
