@@ -7,23 +7,29 @@
 
 #define ANSWERS	10
 
+void ready_ud(struct ibv_qp *qp, uint32_t qkey)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
+
+	must(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY),
+	     "to INIT");
+	must(modify(qp, IBV_QPS_RTR), "to RTR");
+	a.qp_state = IBV_QPS_RTS;
+	must(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN), "to RTS");
+}
+
 struct ud make_ud_on(uint32_t qkey, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr init = {
 		.cap = { .max_send_wr = 16, .max_recv_wr = 64, .max_send_sge = 4, .max_recv_sge = 4 },
 		.qp_type = IBV_QPT_UD,
 	};
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
 	struct ud u = { .cq = cq };
 
 	init.send_cq = cq;
 	init.recv_cq = cq;
 	u.qp = made(ibv_create_qp(pd, &init), "ibv_create_qp");
-	must(ibv_modify_qp(u.qp, &a, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY),
-	     "to INIT");
-	must(modify(u.qp, IBV_QPS_RTR), "to RTR");
-	a.qp_state = IBV_QPS_RTS;
-	must(ibv_modify_qp(u.qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN), "to RTS");
+	ready_ud(u.qp, qkey);
 	return u;
 }
 

@@ -15,6 +15,8 @@ struct ud {
 	struct ibv_qp *qp;
 };
 
+/* from RESET to RTS */
+void ready_ud(struct ibv_qp *qp, uint32_t qkey);
 struct ud make_ud(uint32_t qkey);
 struct ud make_ud_on(uint32_t qkey, struct ibv_cq *cq);
 void unmake_ud(struct ud *u);

@@ -428,7 +428,6 @@ GROUP(uc_wr, "UC, ibv_wr");
 static struct ud ud_ex(uint64_t opcode)
 {
 	struct ibv_qp_init_attr_ex init = init_of(IBV_QPT_UD, opcode);
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
 	struct ud u;
 
 	u.cq = made(ibv_create_cq(ctx, 64, NULL, NULL, 0), "ibv_create_cq");
@@ -439,11 +438,7 @@ static struct ud ud_ex(uint64_t opcode)
 	init.cap = (struct ibv_qp_cap){ .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 2,
 					.max_recv_sge = 4 };
 	u.qp = made(ibv_create_qp_ex(ctx, &init), "ibv_create_qp_ex");
-	must(ibv_modify_qp(u.qp, &a, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY),
-	     "to INIT");
-	must(modify(u.qp, IBV_QPS_RTR), "to RTR");
-	a.qp_state = IBV_QPS_RTS;
-	must(ibv_modify_qp(u.qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN), "to RTS");
+	ready_ud(u.qp, QKEY);
 	return u;
 }
 
