@@ -212,6 +212,22 @@ static void one_asks_for_all(struct kunit *test)
 					env->now + mroce_path_patience(&env->tx.path[3]));
 }
 
+/* Of two paths the other one delivers, until @n transmissions of @p are unanswered. */
+static void unanswered(struct kunit *test, struct mroce_txpath *p, u32 n)
+{
+	struct tx_env *env = test->priv;
+	u32 i;
+
+	for (i = 0; i < 2 * n || p->unanswered < n; i++) {
+		env->now += 1000;
+		tx_post(env, 0, MROCE_OP_WRITE, 100);
+		tx_pick_all(env);
+		ack_path(env, 1);
+		tx_complete(env, 0);
+		KUNIT_ASSERT_TRUE(test, i < 100);
+	}
+}
+
 /*
  * Three timeouts and silence are not enough: others must deliver meanwhile, and the loss that is
  * seen must not explain it.
@@ -255,18 +271,24 @@ static void what_fails(struct kunit *test)
 	p = &env->tx.path[0];
 	p->srtt = 10 * MSEC;
 	load(test, 0);
-	for (i = 0; i < 20 || p->unanswered < 10; i++) {
-		env->now += 1000;
-		tx_post(env, 0, MROCE_OP_WRITE, 100);
-		tx_pick_all(env);
-		ack_path(env, 1);
-		tx_complete(env, 0);
-		KUNIT_ASSERT_TRUE(test, i < 100);
-	}
+	unanswered(test, p, 10);
 	for (i = 1; i <= 3; i++) {
 		next_timeout(test, 0, length, 8);
 		KUNIT_EXPECT_EQ(test, p->state, i < 3 ? MROCE_PATH_SUSPECT : MROCE_PATH_FAILED);
 	}
+	/* nor are three that came within 5 ms, which the doubling of timeouts alone would not allow */
+	single(test, 2);
+	p = &env->tx.path[0];
+	load(test, 0);
+	unanswered(test, p, 10);
+	p->timeouts = 2;
+	p->probe_at = p->quiet_since + 4 * MSEC;
+	KUNIT_ASSERT_GE(test, p->probe_at, env->now + MSEC);
+	next_timeout(test, 0, length, 8);
+	KUNIT_EXPECT_EQ(test, p->timeouts, 3);
+	KUNIT_EXPECT_EQ(test, p->state, MROCE_PATH_SUSPECT);
+	next_timeout(test, 0, length, 8);
+	KUNIT_EXPECT_EQ(test, p->state, MROCE_PATH_FAILED);
 	/* nobody delivers what was sent after the silence began */
 	single(test, 2);
 	load(test, 0);

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """
-usage: peer.py TEST ATTACK DEVICE GID-INDEX
+usage: peer.py TEST ATTACK DEVICE GID-INDEX [NET]
 
 A host that speaks MetaRoCE by Documentation/protocol.rst and has no device: to device DEVICE on host a, whose
-address is 10.9.0.1, it says what no device would say, and looks at the answers. Runs on host b, which has the
-addresses 10.9.0.2 to 10.9.0.6. Queue pairs of host a are mroce-attack's (ATTACK). Each test wants a device
-that has spoken to nobody.
+address is NET.1 (10.9.0.1), it says what no device would say, and looks at the answers. Runs on host b, which has
+the addresses NET.2 to NET.6. Queue pairs of host a are mroce-attack's (ATTACK). Each test wants a device that has
+spoken to nobody.
 """
 import random
 import select
@@ -16,7 +16,6 @@ import subprocess
 import sys
 import time
 
-DEVICE = "10.9.0.1"
 PORT = 19791
 HELLO, HELLO_ACK, RESET, OPEN, OPEN_REPLY, DATA, ACK, CONTROL, PROBE, UD, VERIFY = range(1, 12)
 NUMBERED = (OPEN, DATA, CONTROL, PROBE)
@@ -29,10 +28,12 @@ ACKREQ = 4
 NACK = 2
 QPN = 2  # ours, whatever it is for
 STREAM = 77
+NET = sys.argv[5] if len(sys.argv) > 5 else "10.9.0"
+DEVICE = f"{NET}.1"
 
 
 def address(last):
-    return f"10.9.0.{last}"
+    return f"{NET}.{last}"
 
 
 def mapped(addr):
@@ -180,10 +181,10 @@ class Peer:
 class Half:
     """A sending half of ours, greeted from one address with one HELLO."""
 
-    def __init__(self, peer, last, half=1, instance=None, planes=None, cookie=bytes(16)):
+    def __init__(self, peer, last, half=1, instance=None, planes=None, cookie=bytes(16), npaths=4):
         self.peer, self.last, self.own_id, self.nonce = peer, last, draw(), draw()
         self.said = dict(to=mapped(DEVICE), planes=[address(p) for p in planes or [last]],
-                         instance=instance or peer.instance, own_id=self.own_id, half=half, nonce=self.nonce)
+                         instance=instance or peer.instance, own_id=self.own_id, half=half, nonce=self.nonce, npaths=npaths)
         self.cookie, self.id, self.number = cookie, 0, 0
 
     def hello(self, **changed):
@@ -354,6 +355,41 @@ def halves_are_limited():
     c = p.ask(2, one_more.hello(), HELLO_ACK, id=one_more.own_id)
     assert c.flags & REFUSED and c.reason == LIMIT, "1,025 halves of one address"
     assert not Half(p, 3, half=6000).greet().flags & REFUSED, "another address is refused too"
+
+
+def all_halves_are_limited():
+    """Five addresses may have 5,120 halves: with the most paths, the memory for all of them is less"""
+    p = Peer(2, 3, 4, 5, 6)
+    first = Half(p, 2, npaths=64)
+    first.greet()
+    assert first.probe()
+    for i in range(1, 5 * 1024):
+        h = Half(p, 2 + i % 5, half=i, npaths=64)
+        if h.greet().flags & REFUSED:
+            break
+        assert h.probe()
+        p.came.clear()
+    else:
+        raise AssertionError("as many halves as all addresses may have together")
+    assert p.came[-1].reason == LIMIT and i > 64, f"refused after {i}, reason {p.came[-1].reason}"
+    assert first.probe(), "one that was there is not heard any more"
+
+
+def silence_is_forgotten():
+    """Each half is asked for once: one that is asked for is heard"""
+    p = Peer(2)
+    halves, ids, since = [Half(p, 2, half=i) for i in range(30)], [], []
+    for h in halves:
+        ids.append(h.greet().own_id)
+        since.append(time.monotonic())
+        assert h.probe()
+    p.listen(40)
+    for i, h in enumerate(halves):
+        if h.greet().own_id != ids[i]:
+            assert time.monotonic() - since[i] > 60, "a half went before a minute was over"
+            return
+        p.listen(5)
+    raise AssertionError("a half of which nothing is heard stays")
 
 
 # ---- RESET
