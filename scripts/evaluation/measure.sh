@@ -86,9 +86,9 @@ free_run() {
 	bytes=$(sent_bytes) before=$(sum_of tx_bytes)
 	goodput write 2 -w 1
 	share=$(calc "($(sum_of tx_bytes) - $before) / ($(sent_bytes) - $bytes + 1)")
+	[ -z "$RATE" ] || { rate=$((RATE / n)) && return; }
 	[ $# -le 2 ] || flows "${@:3}"
 	carried=$(value mbits)
-	[ -z "$RATE" ] || { rate=$((RATE / n)) && return; }
 	rate=$(calc "int($carried * 3 / 4 / $n)")
 	rate=$((rate < $1 ? rate : $1))
 	[ "$rate" -gt 0 ] || die "the guest carries nothing: $carried Mb/s"
