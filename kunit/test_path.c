@@ -276,7 +276,7 @@ static void what_fails(struct kunit *test)
 		next_timeout(test, 0, length, 8);
 		KUNIT_EXPECT_EQ(test, p->state, i < 3 ? MROCE_PATH_SUSPECT : MROCE_PATH_FAILED);
 	}
-	/* nor are three that came within 5 ms, which the doubling of timeouts alone would not allow */
+	/* nor are three within 5 ms, which the doubling of timeouts alone would not allow */
 	single(test, 2);
 	p = &env->tx.path[0];
 	load(test, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Copies to and from regions under test: the source, compiled into this module, with a memcpy() that
- * promises as little as the real one, and is watched.
+ * Copies to and from regions under test: the source, compiled into this module, with a memcpy()
+ * that promises as little as the real one, and is watched.
  */
 #include "../../drivers/mroce/verbs/verbs.h"
 #include "test_access.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last bytes of a message are stored last ([M8]): whatever memcpy() does first, a program that polls
- * the word that ends its buffer finds all the rest there.
+ * The last bytes of a message are stored last ([M8]): whatever memcpy() does first, a program that
+ * polls the word that ends its buffer finds all the rest there.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
