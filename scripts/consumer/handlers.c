@@ -264,6 +264,31 @@ struct calls {
 	struct request recv;
 };
 
+/* Each with a CQ and queue pairs of its own; with @idle its handler polls nothing. */
+static int rounds_of(struct consumer *c, bool idle, int (*round)(struct calls *t))
+{
+	struct calls *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	unsigned int i;
+	int err = 0;
+
+	if (!t)
+		return -ENOMEM;
+	t->c = c;
+	for (i = 0; i < c->rounds / 5 + 1 && !err; i++) {
+		t->w = watch_create(c, idle);
+		if (!t->w) {
+			err = -ENOMEM;
+			break;
+		}
+		err = create_pair(c, t->w->cq, t->w->cq, t->qp);
+		err = err ?: round(t);
+		destroy_pair(t->qp);
+		err = watch_end(t->w, err);
+	}
+	kfree(t);
+	return err;
+}
+
 /* The handler was told of a completion, and leaves it where it is. */
 static int completed(struct calls *t)
 {
@@ -314,6 +339,7 @@ static int call(struct calls *t)
 	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 	int err;
 
+	WRITE_ONCE(t->w->caller, current);
 	err = completed(t);
 	err = err ?: arm_and_poll(t);
 	WRITE_ONCE(t->w->idle, false);
@@ -327,27 +353,7 @@ static int call(struct calls *t)
 
 int consumer_call_chain(struct consumer *c)
 {
-	struct calls *t = kzalloc(sizeof(*t), GFP_KERNEL);
-	unsigned int round;
-	int err = 0;
-
-	if (!t)
-		return -ENOMEM;
-	t->c = c;
-	for (round = 0; round < c->rounds / 5 + 1 && !err; round++) {
-		t->w = watch_create(c, true);
-		if (!t->w) {
-			err = -ENOMEM;
-			break;
-		}
-		WRITE_ONCE(t->w->caller, current);
-		err = create_pair(c, t->w->cq, t->w->cq, t->qp);
-		err = err ?: call(t);
-		destroy_pair(t->qp);
-		err = watch_end(t->w, err);
-	}
-	kfree(t);
-	return err;
+	return rounds_of(c, true, call);
 }
 
 /* ---- none after the end ---- */
@@ -362,12 +368,9 @@ static long post_there(void *data)
 static int destroy_under_it(struct calls *t)
 {
 	struct watch *w = t->w;
-	int err, i;
+	int err = 0, i;
 
 	WRITE_ONCE(w->lingers, true);
-	err = create_pair(t->c, w->cq, w->cq, t->qp);
-	if (err)
-		return err;
 	if (work_on_cpu(t->c->cpu[1], post_there, t))
 		err = failed("a Write is not taken");
 	for (i = 0; i < 3000 && !err && !atomic_read(&w->calls); i++)
@@ -388,22 +391,5 @@ static int destroy_under_it(struct calls *t)
 
 int consumer_destruction(struct consumer *c)
 {
-	struct calls *t = kzalloc(sizeof(*t), GFP_KERNEL);
-	unsigned int round;
-	int err = 0;
-
-	if (!t)
-		return -ENOMEM;
-	t->c = c;
-	for (round = 0; round < c->rounds / 5 + 1 && !err; round++) {
-		t->w = watch_create(c, false);
-		if (!t->w) {
-			err = -ENOMEM;
-			break;
-		}
-		err = destroy_under_it(t);
-		err = watch_end(t->w, err);
-	}
-	kfree(t);
-	return err;
+	return rounds_of(c, false, destroy_under_it);
 }

@@ -125,6 +125,9 @@ routed() {
 		host $h
 		wire $h "$@"
 	done
+	through_r
+}
+through_r() { # a, r and b are joined: addresses and routes
 	address a va 10.9.0.1/24 fd09::1/64
 	address r ra 10.9.0.254/24 fd09::ff/64
 	address b vb 10.9.1.1/24 fd09:1::1/64

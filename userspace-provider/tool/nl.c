@@ -199,13 +199,12 @@ static int on_device(const struct nlmsghdr *msg, void *arg)
 int nl_show(uint8_t cmd, mnl_cb_t each, char *device)
 {
 	struct wanted wanted = { .name = device };
-	struct nlmsghdr *msg = nl_request(MROCE_NL_DEV_GET, NLM_F_DUMP);
+	struct nlmsghdr *msg;
 	int err;
 
-	if (!msg)
-		return 1;
 	if (device) {
-		if (nl_send(msg, on_device, &wanted))
+		msg = nl_request(MROCE_NL_DEV_GET, NLM_F_DUMP);
+		if (!msg || nl_send(msg, on_device, &wanted))
 			return 1;
 		if (!wanted.there) {
 			fprintf(stderr, "mroce: no such device in this network namespace\n");
@@ -213,6 +212,8 @@ int nl_show(uint8_t cmd, mnl_cb_t each, char *device)
 		}
 	}
 	msg = nl_request(cmd, NLM_F_DUMP);
+	if (!msg)
+		return 1;
 	out_begin();
 	err = nl_send(msg, each, device);
 	out_end();
