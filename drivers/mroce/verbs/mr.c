@@ -16,6 +16,7 @@
 #include <linux/vmalloc.h>
 #include <rdma/ib_umem.h>
 
+#include "found.h"
 #include "objects.h"
 
 #define MROCE_ACCESS_REMOTE	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -25,27 +26,7 @@
 				 IB_ACCESS_RELAXED_ORDERING)
 #define MROCE_MR_LIMIT		XA_LIMIT(1, (1 << 24) - 1)
 
-/**
- * struct mr_found - what this processor looked up, by the low bits of its index
- * @dev: device
- * @mr: region
- * @index: key >> 8
- * @erased: mr_erased before the look-up; valid as long as that has not moved
- *
- * Bottom halves off, and never in hard interrupts.
- */
-struct mr_found {
-	struct mroce_dev *dev;
-	struct mroce_mr *mr;
-	u32 index;
-	s64 erased;
-};
-
-#define MR_FOUND	8
-
-static DEFINE_PER_CPU(struct mr_found, mr_found[MR_FOUND]);
-/* never wraps, or what was found long ago would be found again */
-static atomic64_t mr_erased ____cacheline_aligned_in_smp = ATOMIC64_INIT(0);
+MROCE_DEFINE_FINDER(mrs);
 
 /* ---- allocation ---- */
 
@@ -110,8 +91,7 @@ void mroce_mr_free(struct mroce_mr *mr)
 
 	WRITE_ONCE(mr->state, MROCE_MR_DEAD);
 	xa_erase(&dev->mr_xa, mr->key >> MROCE_KEY_BITS);
-	/* pairs with mr_find(): who still saw the old value is waited for before it is freed */
-	atomic64_inc_return_release(&mr_erased);
+	mroce_found_erased(&mrs);
 	mroce_mr_put(mr);
 	wait_for_completion(&mr->unused);
 
@@ -351,32 +331,11 @@ int mroce_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents, unsigne
 
 /* ---- use ---- */
 
-/* The array is as deep as its keys are large; the same few regions are asked for all the time. */
-static struct mroce_mr *mr_find(struct mroce_dev *dev, u32 index)
-{
-	struct mr_found *f = this_cpu_ptr(&mr_found[index % MR_FOUND]);
-	/* pairs with the release in mroce_mr_free(): what it erased is not found any more */
-	s64 erased = atomic64_read_acquire(&mr_erased);
-	struct mroce_mr *mr;
-
-	if (likely(f->index == index && f->dev == dev && f->erased == erased))
-		return f->mr;
-	mr = xa_load(&dev->mr_xa, index);
-	if (mr)
-		*f = (struct mr_found){ .dev = dev, .mr = mr, .index = index, .erased = erased };
-	return mr;
-}
-
 struct mroce_mr *mroce_mr_lookup(struct mroce_dev *dev, u32 key)
 {
-	struct mroce_mr *mr;
+	struct mroce_mr *mr = mroce_find(&mrs, &dev->mr_xa, key >> MROCE_KEY_BITS);
 
-	rcu_read_lock();
-	mr = mr_find(dev, key >> MROCE_KEY_BITS);
-	if (mr && !refcount_inc_not_zero(&mr->refs))
-		mr = NULL;
-	rcu_read_unlock();
-	return mr;
+	return mr && refcount_inc_not_zero(&mr->refs) ? mr : NULL;
 }
 
 /* Local keys are of regions; a window of type 2 is for one queue pair. */

@@ -189,7 +189,7 @@ int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 		return 0;
 
 	ret = -ECONNABORTED;
-	xa_erase(&dev->stream_xa, id);
+	mroce_qp_stream_erase(dev, id);
 	qp->stream = 0;
 err_responder:
 	free_responder(qp);
@@ -276,7 +276,7 @@ void mroce_qp_disconnect(struct mroce_qp *qp)
 	mroce_qp_quiesce(qp, true);
 	mroce_qp_say_close(qp);
 	cancel_delayed_work_sync(&qp->gone);
-	xa_erase(&qp->dev->stream_xa, qp->stream);
+	mroce_qp_stream_erase(qp->dev, qp->stream);
 	spin_lock_bh(&qp->lock);
 	h = qp->txh;
 	qp->txh = NULL;

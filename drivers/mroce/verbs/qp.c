@@ -10,6 +10,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "qp.h"
+#include "found.h"
 #include "objects.h"
 
 #define UVERBS_MODULE_NAME mroce_qp
@@ -19,6 +20,7 @@
 #define QPN_LAST  0xfffffe
 
 static struct kmem_cache *qp_cache;
+MROCE_DEFINE_FINDER(streams);
 
 int mroce_qps_init(void)
 {
@@ -49,21 +51,25 @@ struct mroce_qp *mroce_qp_by_handle(struct mroce_qp_handle *handle)
 	return refcount_inc_not_zero(&handle->refs) ? to_mqp(handle->ib) : NULL;
 }
 
-static struct mroce_qp *lookup(struct xarray *xa, unsigned long index)
+/* softirq, or under a half's lock */
+struct mroce_qp *mroce_qp_by_stream(struct mroce_dev *dev, u32 id)
 {
-	struct mroce_qp_handle *handle = xa_load(xa, index);
+	struct mroce_qp_handle *handle = mroce_find(&streams, &dev->stream_xa, id);
 
 	return handle ? mroce_qp_by_handle(handle) : NULL;
 }
 
-struct mroce_qp *mroce_qp_by_stream(struct mroce_dev *dev, u32 id)
+void mroce_qp_stream_erase(struct mroce_dev *dev, u32 id)
 {
-	return lookup(&dev->stream_xa, id);
+	xa_erase(&dev->stream_xa, id);
+	mroce_found_erased(&streams);
 }
 
 struct mroce_qp *mroce_qp_by_qpn(struct mroce_dev *dev, u32 qpn)
 {
-	return lookup(&dev->qp_xa, qpn);
+	struct mroce_qp_handle *handle = xa_load(&dev->qp_xa, qpn);
+
+	return handle ? mroce_qp_by_handle(handle) : NULL;
 }
 
 struct ib_qp *mroce_qp_of_completion(struct mroce_dev *dev, u32 qpn)

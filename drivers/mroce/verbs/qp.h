@@ -316,6 +316,8 @@ static inline bool mroce_qp_is_ud(const struct mroce_qp *qp)
 void mroce_qp_hold(struct mroce_qp *qp);
 /* a reference, or NULL: it is being destroyed; under RCU */
 struct mroce_qp *mroce_qp_by_handle(struct mroce_qp_handle *handle);
+/* no packet finds the queue pair by this id any more */
+void mroce_qp_stream_erase(struct mroce_dev *dev, u32 id);
 /*
  * Takes posted requests to the engine and transmits; completes flushed ones. Process context
  * or softirq, no lock held.
