@@ -54,23 +54,31 @@ struct skb_walk {
 	unsigned int len;
 };
 
-/* The next run of bytes; false at the end. */
-static bool walk_next(struct skb_walk *w)
+/* The next skb of a train that GRO has built, from its linear part on; false at the end. */
+static noinline bool walk_on(struct skb_walk *w)
 {
-	while (w->frag >= skb_shinfo(w->skb)->nr_frags) {
+	do {
 		w->skb = w->more;
 		if (!w->skb)
 			return false;
 		w->more = w->skb->next;
 		w->frag = 0;
-		if (skb_headlen(w->skb)) {
-			w->p = w->skb->data;
-			w->len = skb_headlen(w->skb);
-			return true;
-		}
-	}
-	w->p = skb_frag_address(&skb_shinfo(w->skb)->frags[w->frag]);
-	w->len = skb_frag_size(&skb_shinfo(w->skb)->frags[w->frag]);
+	} while (!skb_headlen(w->skb) && !skb_shinfo(w->skb)->nr_frags);
+	w->p = w->skb->data;
+	w->len = skb_headlen(w->skb);
+	return true;
+}
+
+/* The next run of bytes, which may be empty; false at the end. */
+static __always_inline bool walk_next(struct skb_walk *w)
+{
+	const struct skb_shared_info *info = skb_shinfo(w->skb);
+	const skb_frag_t *frag = &info->frags[w->frag];
+
+	if (unlikely(w->frag >= info->nr_frags))
+		return walk_on(w);
+	w->p = skb_frag_address(frag);
+	w->len = skb_frag_size(frag);
 	w->frag++;
 	return true;
 }
@@ -97,20 +105,21 @@ static bool walk_start(struct skb_walk *w, const struct sk_buff *skb, unsigned i
 /* Copies on; the caller knows that there are as many. */
 static void walk_copy(struct skb_walk *w, u8 *dst, unsigned int len)
 {
-	while (len) {
-		unsigned int n = min(len, w->len);
+	const u8 *p = w->p;
+	unsigned int left = w->len;
 
-		if (unlikely(!n)) {
-			if (!walk_next(w))
-				return;
-			continue;
-		}
-		memcpy(dst, w->p, n);
-		dst += n;
-		len -= n;
-		w->p += n;
-		w->len -= n;
+	while (len > left) {
+		memcpy(dst, p, left);
+		dst += left;
+		len -= left;
+		if (!walk_next(w))
+			return;
+		p = w->p;
+		left = w->len;
 	}
+	memcpy(dst, p, len);
+	w->p = p + len;
+	w->len = left - len;
 }
 
 static void walk_to_mr(struct skb_walk *w, struct mroce_mr *mr, u64 addr, unsigned int len)
@@ -233,43 +242,33 @@ static int user_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct s
 		       unsigned int *done)
 {
 	struct skb_shared_info *info = skb_shinfo(skb);
-	size_t step = (size_t)1 << mr->shift;
 	u64 off = addr - mr->iova + mr->offset;
-	void **base = mr->base + (off >> mr->shift);
-	unsigned int nr = info->nr_frags, added = 0;
-	skb_frag_t *frag = nr ? &info->frags[nr - 1] : NULL;
-	void *end = NULL;	/* of @frag, as long as it is ours and its reference holds on */
-	size_t in = off & (step - 1);
+	void **base = mr->base + (off >> PAGE_SHIFT);
+	unsigned int nr = info->nr_frags, in = offset_in_page(off), added = 0;
+	skb_frag_t *frag = NULL;
+	/* where @frag ends, if the one reference that it has holds on; to where that is */
+	void *next = NULL, *end = NULL;
 
-	while (added < len) {
+	for (; added < len; base++, in = 0) {
+		unsigned int n = min_t(unsigned int, len - added, PAGE_SIZE - in);
 		void *p = *base + in;
-		struct page *page = virt_to_page(p);
-		unsigned int n = min_t(size_t, len - added, step - in);
-		unsigned int left = PAGE_SIZE - offset_in_page(p);
 
-		if (PageCompound(page)) {
-			struct folio *folio = page_folio(page);
-
-			left = folio_size(folio) - offset_in_folio(folio, p);
-		}
-		n = min(n, left);
-		if (p == end) {
+		if (next && p == next) {
 			skb_frag_size_add(frag, n);
 		} else {
-			if (nr == MAX_SKB_FRAGS)
+			struct page *page = virt_to_page(p);
+			struct folio *folio = page_folio(page);
+
+			if (unlikely(nr == MAX_SKB_FRAGS))
 				break;
-			get_page(page);
-			skb_fill_page_desc_noacc(skb, nr, page, offset_in_page(p), n);
+			folio_get(folio);
+			skb_fill_page_desc_noacc(skb, nr, page, in, n);
 			frag = &info->frags[nr++];
+			end = folio_test_large(folio) ? folio_address(folio) + folio_size(folio) :
+							NULL;
 		}
-		/* a fragment has one reference, so it ends with what that one is to */
-		end = n < left ? p + n : NULL;
 		added += n;
-		in += n;
-		if (in == step) {
-			in = 0;
-			base++;
-		}
+		next = end && p + n < end ? p + n : NULL;
 	}
 	/* whoever needs stable bytes (a sum in software, a cipher) copies them first */
 	info->flags |= SKBFL_SHARED_FRAG;
