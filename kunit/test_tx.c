@@ -751,8 +751,9 @@ static int join(struct tx_env *env)
 static void what_does_not_share(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
+	struct mroce_tx_plane *pl = &env->tx.plane[0];
 	struct mroce_txpath *p;
-	u32 cwnd;
+	u32 window;
 
 	tx_env_restart(test, 1, 10 * ENV_PSIZE);
 	tx_open(test, 0);
@@ -768,10 +769,10 @@ static void what_does_not_share(struct kunit *test)
 	mroce_tx_control(&env->tx, MROCE_C_CREDIT, 1, 1);
 	KUNIT_EXPECT_EQ(test, join(env), 0);
 	begin(test, 1);
-	cwnd = p->cwnd;
-	p->cwnd = p->inflight;
+	window = pl->window;
+	pl->window = pl->inflight;
 	KUNIT_EXPECT_EQ(test, mroce_tx_pick_more(&env->tx, 1000, env->now, &env->x), 0);
-	p->cwnd = cwnd;
+	pl->window = window;
 	KUNIT_EXPECT_EQ(test, join(env), 1);
 	/* lost ones may be long, and have been sent before */
 	begin(test, 0);

@@ -10,6 +10,19 @@
 
 #include <linux/version.h>
 
+/*
+ * What is written whole before it is read need not be zeroed first, where kernels are built with
+ * -ftrivial-auto-var-init=zero: for large structures on the stack of every packet. Newer kernels
+ * have the name.
+ */
+#ifndef __uninitialized
+#if __has_attribute(__uninitialized__)
+#define __uninitialized __attribute__((__uninitialized__))
+#else
+#define __uninitialized
+#endif
+#endif
+
 /* ---- net ---------------------------------------------------------------- */
 
 #include <linux/icmp.h>

@@ -171,13 +171,13 @@ static void follow_epoch(struct mroce_txhalf *h, const struct mroce_xmit *x)
  * *@x is in the skb, which has room for @left bytes of another message: is there one to go with it?
  * Its stream is pinned, and that of what was *@x before no longer.
  */
-static bool another(struct mroce_txhalf *h, unsigned int left, struct mroce_xmit *x)
+static bool another(struct mroce_txhalf *h, unsigned int left, u64 now, struct mroce_xmit *x)
 {
 	struct mroce_txs *before = x->txs;
 	bool more;
 
 	spin_lock(&h->lock);
-	more = !h->gone && mroce_tx_pick_more(&h->tx, left, ktime_get_ns(), x);
+	more = !h->gone && mroce_tx_pick_more(&h->tx, left, now, x);
 	if (more && x->txs != before)
 		mroce_qp_pin(x->txs);
 	spin_unlock(&h->lock);
@@ -206,7 +206,8 @@ static int append(struct sk_buff *skb, struct mroce_xmit *x, enum mroce_reason *
  * Small messages share a datagram. One that cannot be built leaves a gap in the numbers, which
  * comes to nobody's harm: its stream fails.
  */
-static int send_small(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
+static int send_small(struct mroce_txhalf *h, struct mroce_xmit *x, u64 now,
+		      enum mroce_reason *reason)
 {
 	const unsigned int header = sizeof(struct mroce_wire_data);
 	unsigned int most = min_t(unsigned int, header + x->passes, MROCE_JOINED_BYTES);
@@ -226,7 +227,7 @@ static int send_small(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_r
 		packets++;
 		bytes += x->bytes;
 	} while (packets < MROCE_JOINED_MAX && skb->len + header < most &&
-		 another(h, min(most - skb->len - header, MROCE_COPY_BELOW - 1U), x));
+		 another(h, min(most - skb->len - header, MROCE_COPY_BELOW - 1U), now, x));
 	if (!packets) {
 		kfree_skb(skb);
 		return err;
@@ -234,7 +235,8 @@ static int send_small(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_r
 	return out(h->dev, flow, skb, packets, bytes, 0, ect, 0);
 }
 
-static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
+static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, u64 now,
+		     enum mroce_reason *reason)
 {
 	struct mroce_flow *flow = &h->flow[x->path];
 	const unsigned int header = sizeof(struct mroce_wire_data);
@@ -243,7 +245,7 @@ static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_re
 	int err = 0;
 
 	if (x->more && x->bytes < MROCE_JOINED_BYTES / 2)
-		return send_small(h, x, reason);
+		return send_small(h, x, now, reason);
 	skb = alloc(h->dev, header + clamp_t(unsigned int, x->bytes, 16, MROCE_COPY_BELOW));
 	if (!skb)
 		return -ENOMEM;
@@ -329,12 +331,13 @@ static int send_hello(struct mroce_txhalf *h, struct mroce_xmit *x)
 	return out(h->dev, &h->greeting, skb, 1, 0, 0, false, 0);
 }
 
-static int transmit(struct mroce_txhalf *h, struct mroce_xmit *x, enum mroce_reason *reason)
+static int transmit(struct mroce_txhalf *h, struct mroce_xmit *x, u64 now,
+		    enum mroce_reason *reason)
 {
 	*reason = MROCE_REASON_NONE;
 	switch (x->kind) {
 	case MROCE_XMIT_DATA:
-		return send_data(h, x, reason);
+		return send_data(h, x, now, reason);
 	case MROCE_XMIT_OPEN:
 		return send_open(h, x);
 	case MROCE_XMIT_CONTROL:
@@ -389,11 +392,12 @@ static void classify(struct mroce_txhalf *h, const struct mroce_xmit *x)
 /* At most @budget transmissions. True: there may be more. Bottom halves are off. */
 static bool burst(struct mroce_txhalf *h, unsigned int budget)
 {
-	struct mroce_txs *txs;
-	struct mroce_xmit x;
+	struct mroce_xmit x __uninitialized;
+	struct mroce_txs *txs, *before = NULL;
 	enum mroce_reason reason;
 	bool more = true;
 	int err, mtu;
+	u64 now;
 
 	spin_lock(&h->lock);
 	if (h->sending || h->gone) {
@@ -402,20 +406,23 @@ static bool burst(struct mroce_txhalf *h, unsigned int budget)
 	}
 	h->sending = true;
 	while (budget--) {
-		if (h->gone || !mroce_tx_pick(&h->tx, ktime_get_ns(), &x)) {
+		now = ktime_get_ns();
+		if (h->gone || !mroce_tx_pick(&h->tx, now, &x)) {
 			more = false;
 			break;
 		}
 		classify(h, &x);
 		txs = x.kind == MROCE_XMIT_DATA ? x.txs : NULL;
-		if (txs)
+		if (txs && txs != before)
 			mroce_qp_pin(txs);
 		if (x.kind != MROCE_XMIT_HELLO)
 			follow_epoch(h, &x);
 		spin_unlock(&h->lock);
 
+		if (before && txs != before)
+			mroce_qp_unpin(before);
 		mtu = 0;
-		err = transmit(h, &x, &reason);
+		err = transmit(h, &x, now, &reason);
 		if (unlikely(err == -EMSGSIZE))
 			mtu = smaller(h, x.path);
 
@@ -423,17 +430,15 @@ static bool burst(struct mroce_txhalf *h, unsigned int budget)
 		if (unlikely(mtu > 0))
 			mroce_txhalf_mtu(h, x.path, mtu);
 		mroce_tx_sent(&h->tx, &x, err, reason);
-		if (txs) {
-			spin_unlock(&h->lock);
-			/* of the last message, if several went */
-			mroce_qp_unpin(x.txs);
-			spin_lock(&h->lock);
-		}
+		/* of the last message, if several went; not under the lock */
+		before = txs ? x.txs : NULL;
 	}
 	h->sending = false;
 	mroce_txhalf_count(h);
 	mroce_txhalf_arm(h);
 	spin_unlock(&h->lock);
+	if (before)
+		mroce_qp_unpin(before);
 	return more;
 }
 
@@ -514,7 +519,8 @@ void mroce_txhalf_settle(struct mroce_txhalf *h)
 	local_bh_disable();
 	if (unlikely(READ_ONCE(h->tx.changed)))
 		tell_paths(h);
-	for (;;) {
+	/* whoever adds one comes here afterwards, and sees it */
+	while (!list_empty(&h->tx.done)) {
 		spin_lock(&h->lock);
 		txs = mroce_tx_done(&h->tx);
 		if (txs)
@@ -558,8 +564,8 @@ static struct mroce_flow *ack_flow(struct mroce_rxhalf *h, u8 path)
 /* ACKs that are due, as many as one datagram takes: *@n, the first is of *@path. NULL: none. */
 static struct sk_buff *next_acks(struct mroce_rxhalf *h, u8 *path, unsigned int *n)
 {
+	struct mroce_ack ack __uninitialized;
 	struct sk_buff *skb = NULL;
-	struct mroce_ack ack;
 	u64 now;
 
 	lockdep_assert_held(&h->lock);

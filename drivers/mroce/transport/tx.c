@@ -415,6 +415,54 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, 
 	return best || active ? best : last_resort(tx, any, room);
 }
 
+/*
+ * A path's turn lasts for a train's worth of data, in however many transmissions: fewer paths then
+ * have something to acknowledge, and each ACK tells of more. Not where trains are of one packet,
+ * for those who want packet by packet, nor where all windows together are less than a train and
+ * paths are used in rotation (rule 19).
+ */
+static void visit(struct mroce_tx *tx, const struct mroce_txpath *p, u32 bytes)
+{
+	tx->turn = p->index + 1 < tx->npaths ? p->index + 1 : 0;
+	if (tx->train <= tx->max_payload || tx->plane[p->plane].window < tx->train) {
+		tx->visit = 0;
+		return;
+	}
+	if (tx->visited != p->index || !tx->visit)
+		tx->visit = tx->train;
+	tx->visited = p->index;
+	tx->visit -= min(tx->visit, bytes);
+}
+
+/*
+ * What a path that sent last may send on: as long as it is its turn it takes a train in pieces, as
+ * it would in one, whatever its window, if its plane has room.
+ */
+static u32 room_to_stay(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+{
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+	u32 cost = mroce_packet_cost(tx), room;
+
+	if (!tx->visit || tx->visited != p->index)
+		room = mroce_path_room(tx, p);
+	else if (p->inflight + cost > max(p->cwnd, tx->train) || pl->inflight + cost > pl->window)
+		return 0;
+	else
+		room = pl->window - pl->inflight;
+	return room ? min(room, mroce_plane_ready(tx, pl, now)) : 0;
+}
+
+/* The path whose turn it still is. */
+static struct mroce_txpath *stay(struct mroce_tx *tx, u64 now, u32 *room)
+{
+	struct mroce_txpath *p = &tx->path[tx->visited];
+
+	if (!tx->visit || p->state != MROCE_PATH_ACTIVE)
+		return NULL;
+	*room = room_to_stay(tx, p, now);
+	return *room && mroce_path_reserve(tx, p) ? p : NULL;
+}
+
 static bool pick_control(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
 	struct mroce_txpath *p;
@@ -459,7 +507,7 @@ static bool runs_dry(const struct mroce_tx *tx, const struct mroce_txs *txs)
  * not asked for comes after the receiver's delay, many in one datagram.
  */
 static bool wants_ack(struct mroce_tx *tx, const struct mroce_txpath *p,
-		      const struct mroce_xmit *x, u64 now)
+		      const struct mroce_xmit *x, bool dry, u64 now)
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 
@@ -473,7 +521,7 @@ static bool wants_ack(struct mroce_tx *tx, const struct mroce_txpath *p,
 	if (tx->backlog >= 4 * tx->max_payload && now - pl->asked_at >= max(p->srtt / 2, ASK_LEAST))
 		return true;
 	return !x->txs->response && !(x->msg->note & MROCE_MSG_LAZY) &&
-	       !mroce_opinfo[x->msg->opcode].answered && runs_dry(tx, x->txs);
+	       !mroce_opinfo[x->msg->opcode].answered && dry;
 }
 
 static bool is_whole(const struct mroce_xmit *x)
@@ -485,8 +533,10 @@ static bool is_whole(const struct mroce_xmit *x)
 /* What a stream gave goes by @p: the rest of its header, its record, and what it costs. */
 static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct mroce_xmit *x)
 {
+	const u32 cost = x->bytes + x->count * MROCE_OVERHEAD;
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 	struct mroce_txs *txs = x->txs;
+	bool dry = false;
 
 	x->path = p->index;
 	x->plane = p->plane;
@@ -503,7 +553,8 @@ static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct
 		x->data.stamp = stamp_of(now);
 		x->data.backlog = min_t(u64, DIV_ROUND_UP_ULL(tx->backlog, 1024), U32_MAX);
 		x->fragment = x->data.psize > p->size && x->bytes > p->size;
-		x->more = is_whole(x) && !x->fragment && !runs_dry(tx, txs);
+		dry = runs_dry(tx, txs);
+		x->more = is_whole(x) && !x->fragment && !dry;
 		tx->stats.packets += x->count;
 		tx->stats.bytes += x->bytes;
 		if (x->resend)
@@ -512,22 +563,34 @@ static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct
 	if (!pl->inflight)
 		pl->asked_at = now;
 	mroce_path_record(tx, p, x, now);
-	mroce_plane_spend(pl, x->bytes + x->count * MROCE_OVERHEAD, now);
+	mroce_plane_spend(pl, cost, now);
 	x->ect = p->ecn != MROCE_ECN_OFF;
 	if (x->kind == MROCE_XMIT_DATA) {
 		if (pl->held_back)
 			x->data.flags |= MROCE_F_HELD_BACK;
-		if (wants_ack(tx, p, x, now)) {
+		if (wants_ack(tx, p, x, dry, now)) {
 			x->data.flags |= MROCE_F_ACKREQ;
 			pl->asked_at = now;
 		}
 	}
-	txs->deficit -= x->bytes + x->count * MROCE_OVERHEAD;
+	txs->deficit -= cost;
 	if (txs->deficit <= 0) {
 		txs->deficit += QUANTUM;
 		list_move_tail(&txs->ready, &tx->ready[!txs->response]);
 	}
-	tx->turn = (p->index + 1) % tx->npaths;
+	/* what opens a stream is no data, and uses up the turn */
+	visit(tx, p, x->kind == MROCE_XMIT_DATA ? cost : tx->train);
+}
+
+/* The first that is not through with all that was posted. */
+static struct mroce_txs *next_stream(struct list_head *ready)
+{
+	struct mroce_txs *txs;
+
+	while ((txs = list_first_entry_or_null(ready, struct mroce_txs, ready)) &&
+	       mroce_txs_dry(txs))
+		list_del_init(&txs->ready);
+	return txs;
 }
 
 static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
@@ -536,9 +599,9 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	struct mroce_txs *txs;
 	u32 i, room, r;
 
-	if (list_empty(&tx->ready[0]) && list_empty(&tx->ready[1]))
+	if (!next_stream(&tx->ready[0]) && !next_stream(&tx->ready[1]))
 		return false;
-	p = choose_path(tx, false, now, &room);
+	p = stay(tx, now, &room) ?: choose_path(tx, false, now, &room);
 	if (!p)
 		return false;
 	for (i = 0; i < 2; i++) {
@@ -585,17 +648,6 @@ int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	return 0;
 }
 
-/* The first that is not through with all that was posted. */
-static struct mroce_txs *next_stream(struct list_head *ready)
-{
-	struct mroce_txs *txs;
-
-	while ((txs = list_first_entry_or_null(ready, struct mroce_txs, ready)) &&
-	       mroce_txs_dry(txs))
-		list_del_init(&txs->ready);
-	return txs;
-}
-
 int mroce_tx_pick_more(struct mroce_tx *tx, u32 left, u64 now, struct mroce_xmit *x)
 {
 	struct mroce_txpath *p = &tx->path[x->path];
@@ -611,14 +663,16 @@ int mroce_tx_pick_more(struct mroce_tx *tx, u32 left, u64 now, struct mroce_xmit
 	if (!txs || txs->tclass != with->tclass || txs->hop_limit != with->hop_limit ||
 	    !mroce_txs_small(txs, min_t(u32, left, p->size)))
 		return 0;
-	room = min(mroce_path_room(tx, p), mroce_plane_ready(tx, &tx->plane[p->plane], now));
+	room = room_to_stay(tx, p, now);
 	if (!room || !mroce_path_reserve(tx, p) || !mroce_txs_next(txs, room, p->size, now, x))
 		return 0;
 	x->joined = true;
 	send_by(tx, p, now, x);
 	m->busy--;
 	with->busy--;
-	mroce_txs_settle(with);
+	/* mroce_tx_sent() does it for the last one's */
+	if (x->txs != with)
+		mroce_txs_settle(with);
 	return 1;
 }
 

@@ -325,6 +325,7 @@ struct mroce_tx_stats {
  * @recent, @recent_lost: packets reported lately, and of these lost
  * @changed: bit per path whose state is another than when the caller last looked (and cleared it)
  * @train: payload bytes of a transmission, at most
+ * @visited: path that had the last data, which may have @visit bytes more before another's turn
  * @plane: @nplanes of them, see mroce_tx_planes()
  * @streams: all that are attached
  * @find: stream of ours by its own id, in constant time; optional (NULL: @streams is searched)
@@ -341,9 +342,9 @@ struct mroce_tx_stats {
 struct mroce_tx {
 	u64 peer_id, own_id, instance;
 	u8 state;		/* enum mroce_tx_state; set by set_state() in tx.c only */
-	u8 npaths, nplanes, turn, resend_path;
+	u8 npaths, nplanes, turn, resend_path, visited;
 	u16 max_payload, agreed;
-	u32 train;
+	u32 train, visit;
 	u32 recent, recent_lost;
 	u64 changed;
 	struct mroce_txpath *path;

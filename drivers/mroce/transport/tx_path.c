@@ -68,12 +68,39 @@ bool mroce_path_shrink(struct mroce_txpath *p, u64 now)
 	return true;
 }
 
+/*
+ * A small message behind another of its stream in one datagram: its record is the other's too, as
+ * long as all but the last have one size. They leave together, and are answered together.
+ */
+static struct mroce_sent *extend(struct mroce_txpath *p, const struct mroce_xmit *x)
+{
+	struct mroce_sent *s = &p->sent[(p->tail - 1) & p->mask];
+
+	if (p->head == p->tail || s->txs != x->txs || s->kind != MROCE_XMIT_DATA ||
+	    s->resend || x->resend || s->count == MROCE_TRAIN_MAX ||
+	    s->open != GENMASK_ULL(s->count - 1, 0) || s->spn + s->count != x->data.spn ||
+	    s->number + s->count != p->next)
+		return NULL;
+	if (s->count > 1 && s->last != s->psize)
+		return NULL;
+	s->psize = s->last;
+	s->last = x->bytes;
+	s->open |= BIT_ULL(s->count++);
+	return s;
+}
+
 /* Puts a transmission on record and takes its numbers; mroce_path_reserve() said yes. */
 struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p,
 				     const struct mroce_xmit *x, u64 now)
 {
-	struct mroce_sent *s = &p->sent[p->tail++ & p->mask];
+	struct mroce_sent *s;
 
+	if (x->kind == MROCE_XMIT_DATA && x->joined) {
+		s = extend(p, x);
+		if (s)
+			goto fly;
+	}
+	s = &p->sent[p->tail++ & p->mask];
 	*s = (struct mroce_sent){
 		.txs = x->txs,
 		.open = GENMASK_ULL(x->count - 1, 0),
@@ -94,6 +121,7 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 	p->unanswered++;
 	if (p->quiet_since == MROCE_NEVER)
 		p->quiet_since = now;
+fly:
 	p->next += x->count;
 	mroce_path_fly(tx, p, x->bytes + x->count * MROCE_OVERHEAD);
 	p->last_sent = now;
