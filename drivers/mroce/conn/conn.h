@@ -212,13 +212,19 @@ void mroce_qp_open_reply(struct mroce_dev *dev, struct mroce_txhalf *h,
 void mroce_qp_control(struct mroce_dev *dev, struct mroce_rxhalf *h, const struct mroce_control *c);
 
 /*
- * A packet or train for @qp: the space is op->data.flags & MROCE_F_RESPONSE; claims, copies,
- * holds, lands, finishes @op and runs the cursor. @skb: payload at @off; the callee may clone it
- * (held packets) but does not consume it. False: not this half's stream (op is still to be
- * finished by the caller).
+ * A packet or train for @qp, in three steps. The space is data.flags & MROCE_F_RESPONSE.
+ * mroce_qp_fresh_credit(): what the second wants to know of the receive queue, without a lock.
+ * mroce_qp_claim(): under the half's lock, which it may drop and take again. False: not this half's
+ * stream, and @op is still to be finished. Else *@reason is why nothing was claimed, if that is to
+ * be counted.
+ * mroce_qp_place(), after the lock was dropped: copies, holds, lands, finishes @op and runs the
+ * cursor. @skb: payload at @off; not consumed.
  */
-bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
-		   struct sk_buff *skb, unsigned int off);
+u32 mroce_qp_fresh_credit(struct mroce_qp *qp, const struct mroce_data *d);
+bool mroce_qp_claim(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op, u32 credit,
+		    enum mroce_reason *reason);
+void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+		    struct sk_buff *skb, unsigned int off);
 
 /*
  * The payload of a transmission that mroce_tx_pick() gave: appended to @skb, by reference or

@@ -87,26 +87,36 @@ static void follow(struct mroce_rxhalf *h, u8 path, const struct mroce_arrival *
 			from->sport, h->via[via].ifindex);
 }
 
-static bool arrive(struct mroce_rxhalf *h, const struct mroce_data *d, u32 count, u32 bytes,
-		   const struct mroce_arrival *from, struct mroce_rxop *op)
+/* *@op is filled if the packet may go on; a reason other than NONE: it is to be dropped. */
+static enum mroce_reason arrive(struct mroce_rxhalf *h, const struct mroce_data *d, u32 count,
+				u32 bytes, const struct mroce_arrival *from, struct mroce_rxop *op)
 {
-	enum mroce_reason reason = MROCE_REASON_RX_STATE;
-	int via;
+	enum mroce_reason reason;
+	int via = via_of(h, from);
 
-	spin_lock(&h->lock);
-	via = via_of(h, from);
+	lockdep_assert_held(&h->lock);
 	if (via < 0)
-		reason = MROCE_REASON_RX_ADDRESS;
-	else if (!h->gone)
-		reason = mroce_rx_arrive(&h->rx, d, count, bytes, from->ce, ktime_get_ns(), op);
+		return MROCE_REASON_RX_ADDRESS;
+	mroce_rxhalf_confirm(h);
+	if (time_after(jiffies, READ_ONCE(h->heard)))
+		WRITE_ONCE(h->heard, jiffies);
+	if (h->gone)
+		return MROCE_REASON_RX_STATE;
+	reason = mroce_rx_arrive(&h->rx, d, count, bytes, from->ce, ktime_get_ns(), op);
 	if (reason == MROCE_REASON_NONE)
 		follow(h, d->base.path, from, via);
+	return reason;
+}
+
+/* The same for what is no data, without the lock; false: it was dropped. */
+static bool arrive_one(struct mroce_rxhalf *h, const struct mroce_data *d, u32 bytes,
+		       const struct mroce_arrival *from, struct mroce_rxop *op)
+{
+	enum mroce_reason reason;
+
+	spin_lock(&h->lock);
+	reason = arrive(h, d, 1, bytes, from, op);
 	spin_unlock(&h->lock);
-	if (via >= 0) {
-		mroce_rxhalf_confirm(h);
-		if (time_after(jiffies, READ_ONCE(h->heard)))
-			WRITE_ONCE(h->heard, jiffies);
-	}
 	if (reason != MROCE_REASON_NONE)
 		mroce_drop(h->dev, reason);
 	return reason == MROCE_REASON_NONE;
@@ -146,24 +156,33 @@ static enum mroce_reason parse(struct sk_buff *skb, unsigned int gso_size, struc
 static void place(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroce_data *d,
 		  u32 count, u32 bytes, const struct mroce_arrival *from, bool joined)
 {
-	struct mroce_rxop op;
+	struct mroce_rxop op __uninitialized;
+	enum mroce_reason reason;
+	bool claimed = false;
 	struct mroce_qp *qp;
-	bool known;
+	u32 credit = 0;
 
 	mroce_count_in(h->dev, count, bytes);
-	if (!arrive(h, d, count, bytes, from, &op))
-		return;
-	op.whole = from->whole;
-	op.joined = joined;
 	qp = mroce_qp_by_stream(h->dev, d->stream);
-	if (!qp || !mroce_qp_data(qp, h, &op, skb, sizeof(struct mroce_wire_data))) {
-		spin_lock(&h->lock);
-		known = mroce_rx_unknown(&h->rx, &op);
-		mroce_rx_finish(&h->rx, NULL, &op);
-		spin_unlock(&h->lock);
-		if (!known)
-			mroce_drop(h->dev, MROCE_REASON_RX_STREAM);
+	if (qp)
+		credit = mroce_qp_fresh_credit(qp, d);
+	spin_lock(&h->lock);
+	reason = arrive(h, d, count, bytes, from, &op);
+	if (reason == MROCE_REASON_NONE) {
+		op.whole = from->whole;
+		op.joined = joined;
+		claimed = qp && mroce_qp_claim(qp, h, &op, credit, &reason);
+		if (!claimed) {
+			if (!mroce_rx_unknown(&h->rx, &op))
+				reason = MROCE_REASON_RX_STREAM;
+			mroce_rx_finish(&h->rx, NULL, &op);
+		}
 	}
+	spin_unlock(&h->lock);
+	if (reason != MROCE_REASON_NONE)
+		mroce_drop(h->dev, reason);
+	if (claimed)
+		mroce_qp_place(qp, h, &op, skb, sizeof(struct mroce_wire_data));
 	if (qp)
 		mroce_qp_put(qp);
 }
@@ -174,7 +193,7 @@ static void place_others(struct mroce_rxhalf *h, struct sk_buff *skb, const stru
 {
 	const unsigned int header = sizeof(struct mroce_wire_data);
 	enum mroce_reason reason = MROCE_REASON_NONE;
-	struct mroce_data d;
+	struct mroce_data d __uninitialized;
 	u32 count, n;
 
 	for (n = 1; reason == MROCE_REASON_NONE && skb->len > header + bytes; n++) {
@@ -197,8 +216,8 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 		 const struct mroce_arrival *from, unsigned int gso_size)
 {
 	enum mroce_reason reason;
+	struct mroce_data d __uninitialized;
 	struct mroce_rxhalf *h;
-	struct mroce_data d;
 	u32 count, bytes;
 
 	reason = parse(skb, gso_size, &d, &count, &bytes);
@@ -212,7 +231,8 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 		return;
 	}
 	place(h, skb, &d, count, bytes, from, false);
-	place_others(h, skb, base, bytes, from);
+	if (unlikely(skb->len > sizeof(struct mroce_wire_data) + bytes))
+		place_others(h, skb, base, bytes, from);
 	mroce_send_acks(h);
 	mroce_shares_tell(h->dev);
 	mroce_rxhalf_put(h);
@@ -243,7 +263,7 @@ static noinline void open(struct mroce_sock *sock, struct sk_buff *skb,
 	d.base = *base;
 	d.stamp = o.stamp;
 	d.flags = o.flags;
-	if (!arrive(h, &d, 1, 0, from, &op))
+	if (!arrive_one(h, &d, 0, from, &op))
 		goto put;
 
 	mroce_qp_opened(h->dev, h, &o, &reply);
@@ -291,7 +311,7 @@ static noinline void control(struct mroce_sock *sock, struct sk_buff *skb,
 	d.base = *base;
 	d.stamp = c.stamp;
 	d.flags = c.flags;
-	if (arrive(h, &d, 1, bytes, from, &op)) {
+	if (arrive_one(h, &d, bytes, from, &op)) {
 		if (base->type == MROCE_T_CONTROL)
 			mroce_qp_control(h->dev, h, &c);
 		finish(h, &op, true);
@@ -324,8 +344,8 @@ static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk
 {
 	unsigned int len = min_t(unsigned int, skb->len, MROCE_ACK_DATAGRAM), at = 0, n = 0;
 	enum mroce_reason reason = MROCE_REASON_RX_STATE;
+	struct mroce_ack a __uninitialized;
 	struct mroce_txhalf *h;
-	struct mroce_ack a;
 	int err;
 
 	err = pskb_may_pull(skb, len) ? mroce_parse_ack(skb->data, len, &a) : -EBADMSG;

@@ -87,7 +87,7 @@ static void arrival_of(const struct sk_buff *skb, bool v4, struct mroce_arrival 
 static int mroce_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct mroce_sock *sock = rcu_dereference_sk_user_data(sk);
-	struct mroce_arrival from;
+	struct mroce_arrival from __uninitialized;
 	unsigned int gso_size = 0;
 
 	if (!sock || !mroce_skb_readable(skb))

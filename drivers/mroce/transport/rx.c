@@ -49,6 +49,13 @@ static void bits_advance(u64 *bits, u32 by)
 	u32 words = by / 64, shift = by % 64;
 	int w;
 
+	/* a packet or train further, as nearly always */
+	if (likely(!words && shift)) {
+		for (w = MROCE_BITMAP_WORDS - 1; w > 0; w--)
+			bits[w] = bits[w] << shift | bits[w - 1] >> (64 - shift);
+		bits[0] <<= shift;
+		return;
+	}
 	for (w = MROCE_BITMAP_WORDS - 1; w >= 0; w--) {
 		u64 v = 0;
 

@@ -345,17 +345,18 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 		refuse_from(rxs, op, i, MROCE_N_MEMORY, ANSWER_AGAIN);
 		return MROCE_REASON_NONE;
 	}
-	describe(&e, h);
 	if (!d->valid) {
 		if (mroce_opinfo[h->opcode].answered && reads_ahead(rxs) >= rxs->reads_max) {
 			refuse(rxs, op, i, MROCE_N_READS, 0);
 			return MROCE_REASON_NONE;
 		}
-		*d = e;
-	} else if (!same_message(d, &e)) {
-		return MROCE_REASON_RX_MALFORMED;
+		describe(d, h);
+	} else {
+		describe(&e, h);
+		if (!same_message(d, &e))
+			return MROCE_REASON_RX_MALFORMED;
+		d->flags |= e.flags;
 	}
-	d->flags |= e.flags;
 	op->inorder = fresh == all && h->spn == rxs->base;
 	op->claimed = fresh;
 	run_set(rxs, rxs->claimed, h->spn, fresh);

@@ -390,7 +390,20 @@ void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status,
 		  enum mroce_reason reason);
 
 /* responder.c; bottom halves off */
-void mroce_qp_cursor(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs);
+/**
+ * struct mroce_cursor - one run of a stream's cursor; on the caller's stack
+ * @desc: the message that it is at, if there is a @message
+ * @end: it has come to where the stream ends
+ */
+struct mroce_cursor {
+	struct mroce_desc desc;
+	bool message, end;
+};
+
+/* under the half's lock, which may be the one of the packet's last step; then, without it, run */
+void mroce_cursor_begin(struct mroce_cursor *c, struct mroce_rxhalf *h, struct mroce_rxs *rxs);
+void mroce_cursor_run(struct mroce_cursor *c, struct mroce_qp *qp, struct mroce_rxhalf *h,
+		      struct mroce_rxs *rxs);
 /* The buffer of a receive number, bound now if need be; NULL, and why in *@nack. */
 struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u8 *nack);
 /* it is complete */

@@ -389,11 +389,12 @@ static void land_held(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_
 /* ---- a packet ---- */
 
 /* Receive buffers as the engine knows them, brought up to date before they run out. */
-static u32 fresh_credit(struct mroce_qp *qp, const struct mroce_rxop *op)
+u32 mroce_qp_fresh_credit(struct mroce_qp *qp, const struct mroce_data *d)
 {
-	s32 left = mroce_seq_diff(READ_ONCE(qp->rreq.credit), op->data.rsn);
+	s32 left = mroce_seq_diff(READ_ONCE(qp->rreq.credit), d->rsn);
 
-	if (qp->srq || !mroce_opinfo[op->data.opcode].receive || left > (s32)(qp->rq.entries / 2))
+	/* no response consumes one */
+	if (qp->srq || !mroce_opinfo[d->opcode].receive || left > (s32)(qp->rq.entries / 2))
 		return MROCE_CREDIT_NONE;
 	return mroce_rq_limit(&qp->rq);
 }
@@ -419,42 +420,54 @@ static bool release_responses(struct mroce_qp *qp, u32 floor)
 	return true;
 }
 
-bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
-		   struct sk_buff *skb, unsigned int off)
+static struct mroce_rxs *space_of(struct mroce_qp *qp, const struct mroce_rxop *op)
 {
-	bool response = op->data.flags & MROCE_F_RESPONSE, good;
-	struct mroce_rxs *rxs = response ? &qp->rresp : &qp->rreq;
-	u32 credit = response ? MROCE_CREDIT_NONE : fresh_credit(qp, op);
-	struct mroce_txhalf *settle = NULL;
-	struct verdict v = {};
-	enum mroce_reason reason;
-	u64 waits = 0;
+	return op->data.flags & MROCE_F_RESPONSE ? &qp->rresp : &qp->rreq;
+}
 
+/* A peer that never opens is known by its first response. half->lock held on entry and return. */
+static noinline bool is_on_half(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs)
+{
+	bool on;
+
+	if (!rxs->response)
+		return false;
+	spin_unlock(&h->lock);
+	on = mroce_qp_on_half(qp, h);
 	spin_lock(&h->lock);
-	if (unlikely(rxs->rx != &h->rx)) {
-		spin_unlock(&h->lock);
-		/* a peer that never opens is known by its first response */
-		if (!response || !mroce_qp_on_half(qp, h))
-			return false;
-		spin_lock(&h->lock);
-		if (rxs->rx != &h->rx) {
-			spin_unlock(&h->lock);
-			return false;
-		}
-	}
+	return on && rxs->rx == &h->rx;
+}
+
+bool mroce_qp_claim(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op, u32 credit,
+		    enum mroce_reason *reason)
+{
+	struct mroce_rxs *rxs = space_of(qp, op);
+
+	lockdep_assert_held(&h->lock);
+	if (unlikely(rxs->rx != &h->rx) && !is_on_half(qp, h, rxs))
+		return false;
 	if (credit != MROCE_CREDIT_NONE && rxs->credit != MROCE_CREDIT_NONE)
 		mroce_rxs_credit(rxs, credit);
-	reason = mroce_rxs_claim(rxs, op);
-	if (!op->claimed) {
+	*reason = mroce_rxs_claim(rxs, op);
+	if (!op->claimed)
 		mroce_rx_finish(&h->rx, rxs, op);
-		spin_unlock(&h->lock);
-		if (reason)
-			mroce_drop(qp->dev, reason);
-		refused(qp, op);
-		return true;
-	}
-	spin_unlock(&h->lock);
+	return true;
+}
 
+void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+		    struct sk_buff *skb, unsigned int off)
+{
+	bool response = op->data.flags & MROCE_F_RESPONSE, good;
+	struct mroce_cursor cursor __uninitialized;
+	struct mroce_rxs *rxs = space_of(qp, op);
+	struct mroce_txhalf *settle = NULL;
+	struct verdict v = {};
+	u64 waits = 0;
+
+	if (!op->claimed) {
+		refused(qp, op);
+		return;
+	}
 	if (!response && release_responses(qp, op->data.floor))
 		settle = mroce_txhalf_hold(qp->txh);
 	good = place(qp, h, op, skb, off, &waits, &v);
@@ -473,6 +486,7 @@ bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxo
 	}
 	land_held(qp, h, rxs, op);
 	mroce_rx_finish(&h->rx, rxs, op);
+	mroce_cursor_begin(&cursor, h, rxs);
 	spin_unlock(&h->lock);
 
 	if (!qp->established) {
@@ -483,10 +497,9 @@ bool mroce_qp_data(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxo
 	if (!good && v.reason)
 		mroce_drop(qp->dev, v.reason);
 	refused(qp, op);
-	mroce_qp_cursor(qp, h, rxs);
+	mroce_cursor_run(&cursor, qp, h, rxs);
 	if (settle) {
 		mroce_txhalf_settle(settle);
 		mroce_txhalf_put(settle);
 	}
-	return true;
 }

@@ -85,6 +85,11 @@ static bool complete_recv(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *
 	u64 wr_id;
 	u8 nack;
 
+	/* nearly always, and with one look */
+	if (!qp->srq && mroce_rq_complete(&qp->rq, rsn, &wr_id)) {
+		mroce_rq_cqe(qp, wr_id, cqe, solicited);
+		return true;
+	}
 	/*
 	 * At the cursor they follow each other. What a peer leaves out would be lost, and may be of
 	 * an SRQ that others live on.
@@ -324,34 +329,53 @@ static bool at_refusal(const struct mroce_rxs *rxs)
 	       !rxs->running && mroce_seq_diff(rxs->msn, rxs->refuse_msn) >= 0;
 }
 
-void mroce_qp_cursor(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *rxs)
+/* The next message that is whole, or whether the cursor is where the stream ends. */
+static void cursor_next(struct mroce_cursor *c, struct mroce_rxs *rxs)
 {
-	struct mroce_txhalf *th = NULL;
-	const struct mroce_desc *next;
-	struct mroce_desc d;
-	bool end;
+	const struct mroce_desc *d = mroce_rxs_message(rxs);
 
-	spin_lock(&h->lock);
-	if (rxs->rx == &h->rx && !rxs->dead && mroce_rxs_begin(rxs)) {
-		while ((next = mroce_rxs_message(rxs))) {
-			d = *next;
-			spin_unlock(&h->lock);
-			/* whatever may end in a response */
-			if (!th && (rxs->response || mroce_opinfo[d.opcode].answered ||
-				    mroce_opinfo[d.opcode].inv))
-				th = mroce_txhalf_hold(qp->txh);
-			if (rxs->response)
-				answered(qp, &d);
-			else if (mroce_opinfo[d.opcode].answered)
-				answer(qp, h, &d);
-			else
-				take_message(qp, h, &d);
-			spin_lock(&h->lock);
-		}
+	c->message = d;
+	if (d)
+		c->desc = *d;
+	else
+		c->end = !rxs->dead && at_refusal(rxs);
+}
+
+void mroce_cursor_begin(struct mroce_cursor *c, struct mroce_rxhalf *h, struct mroce_rxs *rxs)
+{
+	lockdep_assert_held(&h->lock);
+	c->message = false;
+	c->end = false;
+	if (rxs->rx != &h->rx || rxs->dead)
+		return;
+	if (mroce_rxs_begin(rxs))
+		cursor_next(c, rxs);
+	else
+		c->end = at_refusal(rxs);
+}
+
+void mroce_cursor_run(struct mroce_cursor *c, struct mroce_qp *qp, struct mroce_rxhalf *h,
+		      struct mroce_rxs *rxs)
+{
+	const struct mroce_desc *d = &c->desc;
+	struct mroce_txhalf *th = NULL;
+
+	while (c->message) {
+		/* whatever may end in a response */
+		if (!th && (rxs->response || mroce_opinfo[d->opcode].answered ||
+			    mroce_opinfo[d->opcode].inv))
+			th = mroce_txhalf_hold(qp->txh);
+		if (rxs->response)
+			answered(qp, d);
+		else if (mroce_opinfo[d->opcode].answered)
+			answer(qp, h, d);
+		else
+			take_message(qp, h, d);
+		spin_lock(&h->lock);
+		cursor_next(c, rxs);
+		spin_unlock(&h->lock);
 	}
-	end = rxs->rx == &h->rx && !rxs->dead && at_refusal(rxs);
-	spin_unlock(&h->lock);
-	if (end)
+	if (c->end)
 		end_by_responder(qp, h);
 	if (th) {
 		mroce_txhalf_settle(th);

@@ -169,18 +169,39 @@ struct mroce_recv *mroce_rq_recv(struct mroce_rq *rq, u32 rsn)
 	return recv;
 }
 
+/* rq->lock is held */
+static void rq_pass(struct mroce_rq *rq, u32 rsn)
+{
+	rq->done = rsn;
+	if ((s32)(rsn - rq->fetched) > 0)
+		rq->fetched = rsn;
+	/* pairs with the program's load: the slot is its own again */
+	smp_store_release(&rq->ring.head->consumer, rq->base + rsn);
+}
+
+bool mroce_rq_complete(struct mroce_rq *rq, u32 rsn, u64 *wr_id)
+{
+	unsigned long flags;
+	bool good;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	/* taken already, when it was filled */
+	good = rsn == rq->done && (s32)(rsn - rq->fetched) < 0;
+	if (good) {
+		*wr_id = rq_slot(rq, rsn)->wr_id;
+		rq_pass(rq, rsn + 1);
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return good;
+}
+
 void mroce_rq_advance(struct mroce_rq *rq, u32 rsn)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	if ((s32)(rsn - rq->done) > 0) {
-		rq->done = rsn;
-		if ((s32)(rsn - rq->fetched) > 0)
-			rq->fetched = rsn;
-		/* pairs with the program's load: the slot is its own again */
-		smp_store_release(&rq->ring.head->consumer, rq->base + rsn);
-	}
+	if ((s32)(rsn - rq->done) > 0)
+		rq_pass(rq, rsn);
 	spin_unlock_irqrestore(&rq->lock, flags);
 }
 

@@ -293,6 +293,8 @@ u32 mroce_rq_limit(struct mroce_rq *rq);
  * [done, limit).
  */
 struct mroce_recv *mroce_rq_recv(struct mroce_rq *rq, u32 rsn);
+/* The next one, if that is @rsn and it was taken already: completes it. False: it is not. */
+bool mroce_rq_complete(struct mroce_rq *rq, u32 rsn, u64 *wr_id);
 /* requests below @rsn are complete */
 void mroce_rq_advance(struct mroce_rq *rq, u32 rsn);
 /*
