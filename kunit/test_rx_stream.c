@@ -305,9 +305,11 @@ static void the_closer_lands(struct kunit *test)
 static void silence_while_landing(struct kunit *test)
 {
 	struct rx_env *env = test->priv;
+	const struct mroce_record_news *release;
 	struct mroce_rxop closer, again, early;
+	u32 number, released = 0;
 	struct mroce_held held;
-	u32 number;
+	bool reported = false;
 
 	rx_take(test, 2, rx_data(env, MROCE_OP_READ, 0, 0, 100, 0, 1), 1);
 	write_with_a_hole(test, 1, 1, 1, &held);
@@ -334,10 +336,14 @@ static void silence_while_landing(struct kunit *test)
 	rx_finish(env, &closer);
 	env->now += MROCE_ACK_DELAY;
 	mroce_rx_timer(&env->rx, env->now);
-	KUNIT_ASSERT_TRUE(test, rx_ack(env));
-	KUNIT_EXPECT_TRUE(test, rx_reported(env, number));
-	KUNIT_ASSERT_NOT_NULL(test, rx_record(env, MROCE_R_RELEASE));
-	KUNIT_EXPECT_EQ(test, rx_record(env, MROCE_R_RELEASE)->spn, 104);
+	while (rx_ack(env)) {
+		reported |= env->ack.base.path == 0 && rx_reported(env, number);
+		release = rx_record(env, MROCE_R_RELEASE);
+		if (release)
+			released = release->spn;
+	}
+	KUNIT_EXPECT_TRUE(test, reported);
+	KUNIT_EXPECT_EQ(test, released, 104);
 	KUNIT_EXPECT_TRUE(test, mroce_rxs_begin(&env->req));
 }
 

@@ -212,8 +212,8 @@ static void place_others(struct mroce_rxhalf *h, struct sk_buff *skb, const stru
 		mroce_drop(h->dev, reason);
 }
 
-static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
-		 const struct mroce_arrival *from, unsigned int gso_size)
+static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from,
+		 unsigned int gso_size)
 {
 	enum mroce_reason reason;
 	struct mroce_data d __uninitialized;
@@ -225,14 +225,14 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 		stray(sock, from, reason);
 		return;
 	}
-	h = mroce_rxhalf_by_id(sock, base->id);
+	h = mroce_rxhalf_by_id(sock, d.base.id);
 	if (!h) {
-		unknown_id(sock, from, base);
+		unknown_id(sock, from, &d.base);
 		return;
 	}
 	place(h, skb, &d, count, bytes, from, false);
 	if (unlikely(skb->len > sizeof(struct mroce_wire_data) + bytes))
-		place_others(h, skb, base, bytes, from);
+		place_others(h, skb, &d.base, bytes, from);
 	mroce_send_acks(h);
 	mroce_shares_tell(h->dev);
 	mroce_rxhalf_put(h);
@@ -339,7 +339,6 @@ static struct mroce_txhalf *answered(struct mroce_sock *sock, const struct mroce
  * sent in answer.
  */
 static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk_buff *skb,
-					      const struct mroce_base *base,
 					      const struct mroce_arrival *from)
 {
 	unsigned int len = min_t(unsigned int, skb->len, MROCE_ACK_DATAGRAM), at = 0, n = 0;
@@ -347,20 +346,22 @@ static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk
 	struct mroce_ack a __uninitialized;
 	struct mroce_txhalf *h;
 	int err;
+	u64 id;
 
 	err = pskb_may_pull(skb, len) ? mroce_parse_ack(skb->data, len, &a) : -EBADMSG;
 	if (err) {
 		stray(sock, from, reason_of(err));
 		return NULL;
 	}
-	h = answered(sock, base, from);
+	id = a.base.id;
+	h = answered(sock, &a.base, from);
 	if (!h)
 		return NULL;
 	spin_lock(&h->lock);
 	if (!mroce_txhalf_from_peer(h, from))
 		reason = MROCE_REASON_RX_ADDRESS;
 	while (!h->gone && reason != MROCE_REASON_RX_ADDRESS) {
-		reason = a.base.id == base->id ? mroce_tx_ack(&h->tx, &a, ktime_get_ns())
+		reason = a.base.id == id ? mroce_tx_ack(&h->tx, &a, ktime_get_ns())
 					       : MROCE_REASON_RX_MALFORMED;
 		if (reason != MROCE_REASON_NONE)
 			break;
@@ -381,10 +382,9 @@ static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk
 	return n ? h : NULL;
 }
 
-static void ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_base *base,
-		const struct mroce_arrival *from)
+static void ack(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from)
 {
-	struct mroce_txhalf *h = take_ack(sock, skb, base, from);
+	struct mroce_txhalf *h = take_ack(sock, skb, from);
 
 	if (!h)
 		return;
@@ -521,37 +521,20 @@ static void unreliable(struct mroce_sock *sock, struct sk_buff *skb,
 
 /* ---- from the network layer ---- */
 
-void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from,
-		   unsigned int gso_size)
+/* What comes rarely. A reason: dropped. */
+static noinline enum mroce_reason others(struct mroce_sock *sock, struct sk_buff *skb,
+					 const struct mroce_arrival *from, unsigned int gso_size)
 {
-	enum mroce_reason reason = MROCE_REASON_NONE;
 	struct mroce_base base;
-	int err;
+	int err = mroce_parse_base(skb->data, sizeof(struct mroce_wire_base), &base);
 
-	if (!pskb_may_pull(skb, sizeof(struct mroce_wire_base))) {
-		reason = MROCE_REASON_RX_SHORT;
-	} else {
-		err = mroce_parse_base(skb->data, sizeof(struct mroce_wire_base), &base);
-		if (err)
-			reason = reason_of(err);
-		else if (gso_size && base.type != MROCE_T_DATA)
-			reason = MROCE_REASON_RX_GSO;
-		else if (base.type != MROCE_T_UD && mroce_addr_group(&from->daddr))
-			reason = MROCE_REASON_RX_ADDRESS;
-	}
-	if (reason != MROCE_REASON_NONE) {
-		stray(sock, from, reason);
-		kfree_skb(skb);
-		return;
-	}
-
+	if (err)
+		return reason_of(err);
+	if (gso_size)
+		return MROCE_REASON_RX_GSO;
+	if (base.type != MROCE_T_UD && mroce_addr_group(&from->daddr))
+		return MROCE_REASON_RX_ADDRESS;
 	switch (base.type) {
-	case MROCE_T_DATA:
-		data(sock, skb, &base, from, gso_size);
-		break;
-	case MROCE_T_ACK:
-		ack(sock, skb, &base, from);
-		break;
 	case MROCE_T_OPEN:
 		open(sock, skb, &base, from);
 		break;
@@ -579,7 +562,36 @@ void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mr
 		unreliable(sock, skb, from);
 		break;
 	}
-	consume_skb(skb);
+	return MROCE_REASON_NONE;
+}
+
+void mroce_receive(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from,
+		   unsigned int gso_size)
+{
+	enum mroce_reason reason = MROCE_REASON_NONE;
+	u8 type;
+
+	if (!pskb_may_pull(skb, sizeof(struct mroce_wire_base))) {
+		stray(sock, from, MROCE_REASON_RX_SHORT);
+		kfree_skb(skb);
+		return;
+	}
+	/* these two look at the whole header themselves */
+	type = ((const struct mroce_wire_base *)skb->data)->type;
+	if (type != MROCE_T_DATA && (type != MROCE_T_ACK || gso_size))
+		reason = others(sock, skb, from, gso_size);
+	else if (unlikely(mroce_addr_group(&from->daddr)))
+		reason = MROCE_REASON_RX_ADDRESS;
+	else if (type == MROCE_T_DATA)
+		data(sock, skb, from, gso_size);
+	else
+		ack(sock, skb, from);
+	if (likely(reason == MROCE_REASON_NONE)) {
+		consume_skb(skb);
+		return;
+	}
+	stray(sock, from, reason);
+	kfree_skb(skb);
 }
 
 /*

@@ -406,11 +406,13 @@ static bool burst(struct mroce_txhalf *h, unsigned int budget)
 	}
 	h->sending = true;
 	while (budget--) {
-		now = ktime_get_ns();
-		if (h->gone || !mroce_tx_pick(&h->tx, now, &x)) {
-			more = false;
+		more = !h->gone && mroce_tx_any(&h->tx);
+		if (!more)
 			break;
-		}
+		now = ktime_get_ns();
+		more = mroce_tx_pick(&h->tx, now, &x);
+		if (!more)
+			break;
 		classify(h, &x);
 		txs = x.kind == MROCE_XMIT_DATA ? x.txs : NULL;
 		if (txs && txs != before)

@@ -22,6 +22,7 @@ int mroce_rx_init(struct mroce_rx *rx, u64 own_id, const struct mroce_hello *hel
 	rx->npaths = clamp_t(u8, npaths, 1, MROCE_MAX_PATHS);
 	rx->timer = MROCE_NEVER;
 	INIT_LIST_HEAD(&rx->due);
+	INIT_LIST_HEAD(&rx->waiting);
 	INIT_LIST_HEAD(&rx->news);
 	rx->path = kcalloc(rx->npaths, sizeof(*rx->path), GFP_ATOMIC | __GFP_NOWARN);
 	if (!rx->path)
@@ -94,21 +95,30 @@ static bool bit_of(const struct mroce_rxpath *p, u32 number)
 
 static void make_due(struct mroce_rx *rx, struct mroce_rxpath *p)
 {
-	if (list_empty(&p->due))
+	if (list_empty(&p->due)) {
 		list_add_tail(&p->due, &rx->due);
+	} else if (p->ack_at != MROCE_NEVER) {
+		p->ack_at = MROCE_NEVER;
+		list_move_tail(&p->due, &rx->due);
+	}
 }
 
 /*
- * One datagram carries the ACKs of several paths: what waits for its
- * timer goes along with what cannot wait.
+ * One datagram carries the ACKs of several paths: what waits for its timer goes along with what
+ * cannot wait, and before it, so that the sender hears of a stream's packets in their order.
  */
-static void all_due(struct mroce_rx *rx)
+static void all_due(struct mroce_rx *rx, struct mroce_rxpath *last)
 {
-	u32 i;
+	struct mroce_rxpath *p;
 
-	for (i = 0; i < rx->npaths; i++)
-		if (rx->path[i].ack_at != MROCE_NEVER)
-			make_due(rx, &rx->path[i]);
+	if (last && last->ack_at != MROCE_NEVER) {
+		last->ack_at = MROCE_NEVER;
+		list_del_init(&last->due);
+	}
+	while ((p = list_first_entry_or_null(&rx->waiting, struct mroce_rxpath, due)))
+		make_due(rx, p);
+	if (last)
+		make_due(rx, last);
 }
 
 static void restart(struct mroce_rxpath *p, u8 epoch)
@@ -245,10 +255,10 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 	if (now || op->duplicate || op->refused || p->is_late || op->data.flags & MROCE_F_ACKREQ ||
 	    p->unacked >= max_t(u32, MROCE_ACK_PACKETS,
 				min_t(u32, p->train, NEVER_UNREPORTED / 2))) {
-		make_due(rx, p);
-		all_due(rx);
-	} else if (p->ack_at == MROCE_NEVER) {
+		all_due(rx, p);
+	} else if (list_empty(&p->due)) {
 		p->ack_at = op->now + MROCE_ACK_DELAY;
+		list_add_tail(&p->due, &rx->waiting);
 		rx->timer = min(rx->timer, p->ack_at);
 	}
 }
@@ -373,7 +383,6 @@ int mroce_rx_ack(struct mroce_rx *rx, u64 now, struct mroce_ack *ack)
 	if (mroce_seq_after(high, p->reported))
 		p->reported = high;
 	p->unacked = 0;
-	p->ack_at = MROCE_NEVER;
 	/* what is still being copied is reported when its copier is done */
 	rx->stats.acks++;
 	return 1;
@@ -389,16 +398,14 @@ void mroce_rx_tell(struct mroce_rx *rx, u8 plane)
 
 void mroce_rx_timer(struct mroce_rx *rx, u64 now)
 {
-	u64 first = MROCE_NEVER;
-	u32 i;
+	const struct mroce_rxpath *p =
+		list_first_entry_or_null(&rx->waiting, struct mroce_rxpath, due);
 
-	for (i = 0; i < rx->npaths; i++)
-		first = min(first, rx->path[i].ack_at);
-	rx->timer = first;
-	if (first > now)
+	rx->timer = p ? p->ack_at : MROCE_NEVER;
+	if (rx->timer > now)
 		return;
 	rx->timer = MROCE_NEVER;
-	all_due(rx);
+	all_due(rx, NULL);
 }
 
 void mroce_rx_nack(struct mroce_rx *rx, struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 spn,

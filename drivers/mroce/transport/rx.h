@@ -127,7 +127,7 @@ struct mroce_tomb {
 
 /* @plane: that its packets come by */
 struct mroce_rxpath {
-	struct list_head due, pending;	/* in rx->due; operations of this path */
+	struct list_head due, pending;	/* in rx->due or rx->waiting; operations of this path */
 	u32 high, reported;		/* highest number; highest in an ACK */
 	u64 bits[MROCE_BITMAP_WORDS];	/* anchored at @high */
 	u32 stamp;
@@ -136,7 +136,7 @@ struct mroce_rxpath {
 	u32 packets, ce;
 	u64 bytes;
 	u32 unacked, train;		/* packets since the last ACK; of the largest train */
-	u64 ack_at;			/* delayed ACK; MROCE_NEVER */
+	u64 ack_at;			/* delayed ACK, in rx->waiting; MROCE_NEVER */
 	u8 epoch, plane;
 	bool any, was_ce, duplicate, is_late, unknown;
 };
@@ -172,6 +172,7 @@ struct mroce_rx {
 	u8 npaths;
 	struct mroce_rxpath *path;
 	struct list_head due;		/* paths with an ACK due */
+	struct list_head waiting;	/* paths with a delayed one, the oldest first */
 	struct list_head news;		/* streams with something to tell */
 	struct mroce_news nack[MROCE_MAX_NEWS];
 	u32 nnack;

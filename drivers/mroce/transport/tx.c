@@ -633,6 +633,12 @@ found:
 	return true;
 }
 
+bool mroce_tx_any(struct mroce_tx *tx)
+{
+	return tx->hello_wanted || tx->probing || tx->nctl || tx->starved ||
+	       next_stream(&tx->ready[0]) || next_stream(&tx->ready[1]);
+}
+
 int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
 	if (tx->state != MROCE_TX_HELLO && tx->state != MROCE_TX_OPEN)

@@ -456,6 +456,8 @@ struct mroce_xmit {
  * missed and resent). If @reason is not NONE the message cannot be built: its stream fails there.
  */
 int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x);
+/* False: mroce_tx_pick() would find nothing, and need not be told the time. */
+bool mroce_tx_any(struct mroce_tx *tx);
 /*
  * Another message for the datagram of *@x, all of which is a copy by now: a whole one of at most
  * @left bytes. 1: it is *@x now, and needs mroce_tx_sent() in place of the one before. 0: *@x is as

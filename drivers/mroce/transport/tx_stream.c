@@ -665,6 +665,27 @@ void mroce_txs_closed(struct mroce_txs *txs, u32 placed, u64 now)
 		mroce_txs_fail(txs, msn, MROCE_REASON_NAK_GONE, MROCE_N_GONE);
 }
 
+/* bits of @n numbers, 64 at most, from @spn on */
+static u64 run_get(const struct mroce_txs *txs, const unsigned long *bits, u32 spn, u32 n)
+{
+	u32 bit = spn & txs->wmask, word = bit / 64, shift = bit % 64;
+	u64 run = bits[word] >> shift;
+
+	if (shift)
+		run |= (u64)bits[(word + 1) & (txs->wmask / 64)] << (64 - shift);
+	return run & GENMASK_ULL(n - 1, 0);
+}
+
+static void run_set(const struct mroce_txs *txs, unsigned long *bits, u32 spn, u32 n)
+{
+	u32 bit = spn & txs->wmask, word = bit / 64, shift = bit % 64;
+	u64 run = GENMASK_ULL(n - 1, 0);
+
+	bits[word] |= run << shift;
+	if (shift)
+		bits[(word + 1) & (txs->wmask / 64)] |= run >> (64 - shift);
+}
+
 void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now)
 {
 	u32 bit = spn & txs->wmask;
@@ -703,8 +724,25 @@ void mroce_txs_acked_run(struct mroce_txs *txs, u32 spn, u32 n, u64 now)
 		mroce_txs_settle(txs);
 		return;
 	}
-	while (n--)
-		mroce_txs_acked(txs, spn++, now);
+	if (n > 64 || spn - txs->una >= txs->nxt - txs->una || n > txs->nxt - spn ||
+	    txs->nlost || txs->refused || txs->paused || run_get(txs, txs->acked, spn, n)) {
+		while (n--)
+			mroce_txs_acked(txs, spn++, now);
+		return;
+	}
+	/* news all of it, and of nothing that would be sent again */
+	txs->progress_at = now;
+	if (spn != txs->una) {
+		run_set(txs, txs->acked, spn, n);
+		txs->nacked += n;
+		return;
+	}
+	txs->una += n;
+	while (txs->nacked && __test_and_clear_bit(txs->una & txs->wmask, txs->acked)) {
+		txs->una++;
+		txs->nacked--;
+	}
+	mroce_txs_settle(txs);
 }
 
 void mroce_txs_lost(struct mroce_txs *txs, u32 spn)

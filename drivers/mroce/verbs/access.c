@@ -264,11 +264,12 @@ static int user_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct s
 			folio_get(folio);
 			skb_fill_page_desc_noacc(skb, nr, page, in, n);
 			frag = &info->frags[nr++];
-			end = folio_test_large(folio) ? folio_address(folio) + folio_size(folio) :
-							NULL;
+			end = NULL;
+			if (unlikely(folio_test_large(folio)))
+				end = folio_address(folio) + folio_size(folio);
 		}
 		added += n;
-		next = end && p + n < end ? p + n : NULL;
+		next = p + n < end ? p + n : NULL;
 	}
 	/* whoever needs stable bytes (a sum in software, a cipher) copies them first */
 	info->flags |= SKBFL_SHARED_FRAG;

@@ -147,12 +147,19 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 
 /* ---- the doorbell ---- */
 
+/* Whoever sets the error state later than we look here flushes what is there by then. */
+static bool is_to_flush(struct mroce_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	return unlikely(qp->state == IB_QPS_ERR) && mroce_sq_posted(qp) != qp->sq.fetched;
+}
+
 void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)
 {
 	enum { BATCH = 64 };
 	struct mroce_txhalf *h;
 	unsigned int n, runs = 0;
-	bool flush;
+	bool flush = false;
 
 	if (doorbells & MROCE_DOORBELL_RQ) {
 		if (!qp->srq)
@@ -167,12 +174,16 @@ void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)
 	do {
 		if (!mroce_qp_is_rc(qp)) {
 			n = mroce_ud_run(qp, BATCH);
+			spin_lock_bh(&qp->lock);
+			flush = is_to_flush(qp);
+			spin_unlock_bh(&qp->lock);
 		} else {
 			h = NULL;
 			spin_lock_bh(&qp->lock);
 			n = mroce_sq_advance(qp, BATCH);
 			if (n && qp->txh)
 				h = mroce_txhalf_hold(qp->txh);
+			flush = is_to_flush(qp);
 			spin_unlock_bh(&qp->lock);
 			if (h) {
 				mroce_xmit(h);
@@ -188,10 +199,6 @@ void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)
 		if (!in_softirq())
 			cond_resched();
 	} while (n == BATCH);
-
-	spin_lock_bh(&qp->lock);
-	flush = qp->state == IB_QPS_ERR && mroce_sq_posted(qp) != qp->sq.fetched;
-	spin_unlock_bh(&qp->lock);
 	if (flush)
 		mroce_qp_flush_soon(qp);
 }
