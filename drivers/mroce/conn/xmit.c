@@ -101,8 +101,10 @@ static int out(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *s
 	struct mroce_sock *sock;
 	int err = -ENODEV;
 
-	rcu_read_lock();
-	/* whoever marks the device gone waits for us, and then drops routes and socket */
+	/*
+	 * Whoever marks the device gone waits for us, as bottom halves are off, and then drops
+	 * routes and socket.
+	 */
 	sock = READ_ONCE(dev->sock);
 	if (sock && !READ_ONCE(dev->gone)) {
 		this_cpu_inc(sending_depth);
@@ -112,7 +114,6 @@ static int out(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *s
 	} else {
 		kfree_skb(skb);
 	}
-	rcu_read_unlock();
 
 	if (!err) {
 		mroce_count(dev, MROCE_CNT_TX_PACKETS, packets);
@@ -246,7 +247,8 @@ static int send_data(struct mroce_txhalf *h, struct mroce_xmit *x, u64 now,
 
 	if (x->more && x->bytes < MROCE_JOINED_BYTES / 2)
 		return send_small(h, x, now, reason);
-	skb = alloc(h->dev, header + clamp_t(unsigned int, x->bytes, 16, MROCE_COPY_BELOW));
+	/* what is not copied takes no room beside the header */
+	skb = alloc(h->dev, header + (x->bytes < MROCE_COPY_BELOW ? max(x->bytes, 16U) : 0));
 	if (!skb)
 		return -ENOMEM;
 	skb_put(skb, header);

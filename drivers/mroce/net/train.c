@@ -258,7 +258,7 @@ int mroce_packet_send(struct mroce_sock *sock, struct mroce_flow *flow, struct s
 	if (skb_cow_head(skb, LL_RESERVED_SPACE(skb->dev) + dst->header_len + lower))
 		goto drop;
 	push_udp(skb, &hop, sock->port);
-	memset(skb->cb, 0, sizeof(skb->cb));
+	/* its control block is as mroce_packet_alloc() got it: zeroed */
 	err = hop.v4 ? out4(sock->net, sk, skb, &hop, tos, frag) :
 		       out6(sock->net, sk, skb, &hop, tos, frag);
 	rcu_read_unlock();

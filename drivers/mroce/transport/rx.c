@@ -52,8 +52,10 @@ static void bits_advance(u64 *bits, u32 by)
 
 	/* a packet or train further, as nearly always */
 	if (likely(!words && shift)) {
-		for (w = MROCE_BITMAP_WORDS - 1; w > 0; w--)
-			bits[w] = bits[w] << shift | bits[w - 1] >> (64 - shift);
+		static_assert(MROCE_BITMAP_WORDS == 4);
+		bits[3] = bits[3] << shift | bits[2] >> (64 - shift);
+		bits[2] = bits[2] << shift | bits[1] >> (64 - shift);
+		bits[1] = bits[1] << shift | bits[0] >> (64 - shift);
 		bits[0] <<= shift;
 		return;
 	}
@@ -154,13 +156,20 @@ enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *
 			return MROCE_REASON_RX_PATH;
 		restart(p, data->base.epoch);
 	}
-	memset(op, 0, sizeof(*op));
 	op->rx = rx;
 	op->data = *data;
 	op->count = count;
 	op->bytes = bytes;
-	op->ce = ce;
+	op->claimed = 0;
+	op->bits = 0;
 	op->now = now;
+	op->ce = ce;
+	op->whole = false;
+	op->joined = false;
+	op->inorder = false;
+	op->duplicate = false;
+	op->copier = false;
+	op->refused = MROCE_N_NONE;
 	list_add_tail(&op->pending, &p->pending);
 	return MROCE_REASON_NONE;
 }

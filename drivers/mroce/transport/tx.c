@@ -599,7 +599,7 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	struct mroce_txs *txs;
 	u32 i, room, r;
 
-	if (!next_stream(&tx->ready[0]) && !next_stream(&tx->ready[1]))
+	if (list_empty(&tx->ready[0]) && list_empty(&tx->ready[1]))
 		return false;
 	p = stay(tx, now, &room) ?: choose_path(tx, false, now, &room);
 	if (!p)

@@ -139,22 +139,25 @@ static void walk_to_mr(struct skb_walk *w, struct mroce_mr *mr, u64 addr, unsign
  * the last word, or byte, of a buffer, and memcpy() promises no order (rule 1). Aligned, it crosses
  * no page and no cache line, where one store would be two.
  */
-static unsigned int tail_of(const struct mroce_mr *mr, u64 addr, unsigned int len)
+static unsigned int unit_before(uintptr_t end, unsigned int len)
 {
-	unsigned int run = 1, unit = 8;
-	uintptr_t end = (uintptr_t)mr_at(mr, addr + len - 1, &run) + 1;
+	unsigned int unit = 8;
 
 	while (unit > len || end & (unit - 1))
 		unit >>= 1;
 	return unit;
 }
 
-/* @word begins with the @unit bytes */
-static void store_tail(struct mroce_mr *mr, u64 addr, const u64 *word, unsigned int unit)
+static unsigned int tail_of(const struct mroce_mr *mr, u64 addr, unsigned int len)
 {
-	unsigned int run = unit;
-	void *dst = mr_at(mr, addr, &run);
+	unsigned int run = 1;
 
+	return unit_before((uintptr_t)mr_at(mr, addr + len - 1, &run) + 1, len);
+}
+
+/* @word begins with the @unit bytes */
+static void store_word(void *dst, const u64 *word, unsigned int unit)
+{
 	/* pairs with the program's, between its look at the last word and its use of the rest */
 	smp_wmb();
 	switch (unit) {
@@ -172,16 +175,36 @@ static void store_tail(struct mroce_mr *mr, u64 addr, const u64 *word, unsigned 
 	}
 }
 
+static void store_tail(struct mroce_mr *mr, u64 addr, const u64 *word, unsigned int unit)
+{
+	unsigned int run = unit;
+
+	store_word(mr_at(mr, addr, &run), word, unit);
+}
+
 void mroce_mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb,
 		       unsigned int skb_off, unsigned int len, bool last)
 {
-	unsigned int tail = 0;
+	unsigned int tail = 0, run = len;
 	struct skb_walk w;
 	u64 word;
+	u8 *dst;
 
 	if (!len || WARN_ON_ONCE(!walk_start(&w, skb, skb_off)))
 		return;
 
+	/* in one piece, as small messages nearly always are: one look at the region will do */
+	dst = mr_at(mr, addr, &run);
+	if (run == len) {
+		if (last)
+			tail = unit_before((uintptr_t)dst + len, len);
+		walk_copy(&w, dst, len - tail);
+		if (tail) {
+			walk_copy(&w, (u8 *)&word, tail);
+			store_word(dst + len - tail, &word, tail);
+		}
+		return;
+	}
 	if (last)
 		tail = tail_of(mr, addr, len);
 	walk_to_mr(&w, mr, addr, len - tail);
