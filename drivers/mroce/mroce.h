@@ -144,6 +144,11 @@ static inline struct mroce_dev *to_mdev(struct ib_device *ib)
 	return container_of(ib, struct mroce_dev, ib);
 }
 
+static inline void mroce_count(struct mroce_dev *dev, enum mroce_counter c, u64 n)
+{
+	this_cpu_add(dev->counters->v[c], n);
+}
+
 /* One more of a limited object: false if there are @max already. Undone by atomic_dec(). */
 static inline bool mroce_take(atomic_t *count, int max)
 {

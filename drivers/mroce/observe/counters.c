@@ -21,11 +21,6 @@ const char *const mroce_counter_names[MROCE_CNT_MAX] = {
 
 #undef X
 
-void mroce_count(struct mroce_dev *dev, enum mroce_counter c, u64 n)
-{
-	this_cpu_add(dev->counters->v[c], n);
-}
-
 void mroce_drop(struct mroce_dev *dev, enum mroce_reason reason)
 {
 	if (dev)

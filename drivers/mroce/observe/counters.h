@@ -70,7 +70,6 @@ struct mroce_counters {
 
 struct mroce_dev;
 
-void mroce_count(struct mroce_dev *dev, enum mroce_counter c, u64 n);
 /* counts a reason, and traces it */
 void mroce_drop(struct mroce_dev *dev, enum mroce_reason reason);
 u64 mroce_counter_sum(struct mroce_dev *dev, unsigned int index);

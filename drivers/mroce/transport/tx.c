@@ -286,8 +286,6 @@ static u32 stamp_of(u64 now)
 
 static bool pick_hello(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
-	if (!tx->hello_wanted)
-		return false;
 	if (tx->hello_at > now) {
 		mroce_tx_want(tx, tx->hello_at);
 		return false;
@@ -643,7 +641,7 @@ int mroce_tx_pick(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
 	if (tx->state != MROCE_TX_HELLO && tx->state != MROCE_TX_OPEN)
 		return 0;
-	if (pick_hello(tx, now, x))
+	if (tx->hello_wanted && pick_hello(tx, now, x))
 		return 1;
 	if (tx->state != MROCE_TX_OPEN)
 		return 0;

@@ -331,11 +331,16 @@ int mroce_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents, unsigne
 
 /* ---- use ---- */
 
-struct mroce_mr *mroce_mr_lookup(struct mroce_dev *dev, u32 key)
+static __always_inline struct mroce_mr *mr_lookup(struct mroce_dev *dev, u32 key)
 {
 	struct mroce_mr *mr = mroce_find(&mrs, &dev->mr_xa, key >> MROCE_KEY_BITS);
 
 	return mr && refcount_inc_not_zero(&mr->refs) ? mr : NULL;
+}
+
+struct mroce_mr *mroce_mr_lookup(struct mroce_dev *dev, u32 key)
+{
+	return mr_lookup(dev, key);
 }
 
 /* Local keys are of regions; a window of type 2 is for one queue pair. */
@@ -348,7 +353,7 @@ static __always_inline struct mroce_mr *mr_get(struct mroce_dev *dev, struct ib_
 					       u32 key, int access, u64 addr, u64 len,
 					       enum mroce_reason *reason)
 {
-	struct mroce_mr *mr = mroce_mr_lookup(dev, key);
+	struct mroce_mr *mr = mr_lookup(dev, key);
 
 	if (unlikely(!mr))
 		goto refuse;
