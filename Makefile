@@ -56,6 +56,7 @@ help:
 	@echo 'Try (root on Debian 12; nothing else prepared)'
 	@echo '  make demo           two hosts in a guest, RDMA between them, and a table'
 	@echo '  make bench          bandwidth beside rxe and TCP (an idle machine)'
+	@echo '  make cost           instructions a message, against budgets (any machine)'
 	@echo 'Test (root on Debian 12)'
 	@echo '  make test           everything below; ends with "N passed, N failed"'
 	@echo '  make kunit          the engine, in User-Mode Linux'
@@ -171,7 +172,7 @@ rules:
 # as scripts/test has them
 GUESTS ?=
 TESTS ?=
-.PHONY: setup uml-module kunit e2e test test-programs demo bench
+.PHONY: setup uml-module kunit e2e test test-programs demo bench cost
 setup:
 	@scripts/setup
 
@@ -196,6 +197,9 @@ test-programs:
 
 bench:
 	@scripts/bench
+
+cost:
+	@scripts/cost
 
 demo:
 	@scripts/demo
