@@ -43,6 +43,31 @@ static void delay_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->ack.base.id, 0xaaaa);
 }
 
+/* What waits goes along with what cannot, the oldest first, and that last. */
+static void in_order_of_arrival(struct kunit *test)
+{
+	static const u8 expected[] = { 3, 0, 2, 1 };
+	struct rx_env *env = test->priv;
+	u32 i;
+
+	rx_probe(env, 3, 1, 0, false);
+	env->now += 10;
+	rx_probe(env, 1, 1, 0, false);
+	rx_probe(env, 0, 1, 0, false);
+	rx_probe(env, 2, 1, 0, false);
+	KUNIT_EXPECT_FALSE(test, rx_ack(env));
+	rx_probe(env, 1, 2, MROCE_F_ACKREQ, false);
+	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+		KUNIT_ASSERT_TRUE(test, rx_ack(env));
+		KUNIT_EXPECT_EQ(test, env->ack.base.path, expected[i]);
+	}
+	KUNIT_EXPECT_FALSE(test, rx_ack(env));
+	/* the next delay is that of a path that waits now */
+	rx_probe(env, 0, 2, 0, false);
+	mroce_rx_timer(&env->rx, env->now);
+	KUNIT_EXPECT_EQ(test, env->rx.timer, env->now + MROCE_ACK_DELAY);
+}
+
 static void hole_is_told_at_once(struct kunit *test)
 {
 	struct rx_env *env = test->priv;
@@ -611,6 +636,7 @@ static void no_memory(struct kunit *test)
 
 static struct kunit_case cases[] = { KUNIT_CASE(in_order_waits),
 				     KUNIT_CASE(delay_ends),
+				     KUNIT_CASE(in_order_of_arrival),
 				     KUNIT_CASE(hole_is_told_at_once),
 				     KUNIT_CASE(first_packets_lost),
 				     KUNIT_CASE(request_is_answered_at_once),

@@ -611,6 +611,40 @@ static void paths_take_turns(struct kunit *test)
 				env->tx.path[i].cwnd + 10 * (ENV_PSIZE + MROCE_OVERHEAD));
 }
 
+/* Less than a train leaves the rest of the turn to what follows. */
+static void a_turn_in_pieces(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i, path;
+
+	tx_env_restart(test, 4, 10 * ENV_PSIZE);
+	tx_open(test, 0);
+	for (i = 0; i < 4; i++)
+		mroce_cc_window(&env->tx, &env->tx.path[i], 5000);
+	tx_post(env, 0, MROCE_OP_WRITE, 3000);
+	tx_post(env, 0, MROCE_OP_WRITE, 10000);
+	tx_post(env, 0, MROCE_OP_WRITE, 1000);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_EQ(test, env->x.count, 3);
+	path = env->x.path;
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_EQ(test, env->x.count, 10);
+	KUNIT_EXPECT_EQ(test, env->x.path, path);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_NE(test, env->x.path, path);
+
+	/* trains of one packet: the next by another path, whatever its size */
+	tx_env_restart(test, 4, ENV_PSIZE);
+	tx_open(test, 0);
+	for (i = 0; i < 2; i++) {
+		tx_post(env, 0, MROCE_OP_WRITE, 100);
+		KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+		if (i)
+			KUNIT_EXPECT_NE(test, env->x.path, path);
+		path = env->x.path;
+	}
+}
+
 /* The last packet asks for an ACK when nothing follows it. */
 static void asks_when_dry(struct kunit *test)
 {
@@ -728,6 +762,43 @@ static void small_messages_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_complete(env, 1), 1);
 }
 
+/* One record for those of one size, and one that is shorter; each is lost by itself. */
+static void small_messages_are_one_record(struct kunit *test)
+{
+	static const u16 sizes[] = { 100, 100, 100, 50, 100 };
+	struct tx_env *env = test->priv;
+	struct mroce_xmit *x = &env->x;
+	struct mroce_txpath *p;
+	u32 i, number, before;
+
+	tx_open(test, 0);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		tx_post(env, 0, MROCE_OP_SEND, sizes[i]);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, x), 1);
+	p = &env->tx.path[x->path];
+	number = x->data.base.number;
+	before = p->tail;
+	for (i = 1; i < ARRAY_SIZE(sizes); i++)
+		KUNIT_ASSERT_EQ(test, mroce_tx_pick_more(&env->tx, 1000, env->now, x), 1);
+	mroce_tx_sent(&env->tx, x, 0, MROCE_REASON_NONE);
+	KUNIT_EXPECT_EQ(test, p->tail - before, 1);
+	KUNIT_EXPECT_EQ(test, p->sent[(before - 1) & p->mask].count, 4);
+	KUNIT_EXPECT_EQ(test, p->sent[before & p->mask].count, 1);
+
+	tx_ack_new(env, p->index, number + 4);
+	tx_ack_miss(env, number + 1);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, p->inflight, 0);
+	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 1);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_TRUE(test, x->resend);
+	KUNIT_EXPECT_EQ(test, x->count, 1);
+	KUNIT_EXPECT_EQ(test, x->data.msn, 1);
+	tx_ack_new(env, x->path, x->data.base.number);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 4);
+}
+
 /* A first message, and one of 10 bytes that would go with it: on stream @i. */
 static void begin(struct kunit *test, u32 i)
 {
@@ -814,11 +885,13 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(streams_take_turns),
 				     KUNIT_CASE(responses_first),
 				     KUNIT_CASE(paths_take_turns),
+				     KUNIT_CASE(a_turn_in_pieces),
 				     KUNIT_CASE(asks_when_dry),
 				     KUNIT_CASE(asks_for_nobody),
 				     KUNIT_CASE(backlog),
 				     KUNIT_CASE(no_memory),
 				     KUNIT_CASE(small_messages_share),
+				     KUNIT_CASE(small_messages_are_one_record),
 				     KUNIT_CASE(what_does_not_share),
 				     {} };
 
