@@ -799,6 +799,39 @@ static void small_messages_are_one_record(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 4);
 }
 
+/* What is sent again is on record as that, and what goes with it for the first time is not. */
+static void a_resend_shares_no_record(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_xmit *x = &env->x;
+	struct mroce_txpath *p;
+	u32 number, before;
+
+	tx_open(test, 0);
+	tx_open(test, 1);
+	tx_post(env, 0, MROCE_OP_SEND, 100);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	p = &env->tx.path[x->path];
+	number = x->data.base.number;
+	tx_post(env, 1, MROCE_OP_SEND, 100);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_ASSERT_EQ(test, x->path, p->index);
+	tx_post(env, 0, MROCE_OP_SEND, 100);
+	tx_ack_new(env, p->index, number + 1);
+	tx_ack_miss(env, number);
+	tx_ack(env);
+
+	before = p->tail;
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, x), 1);
+	KUNIT_ASSERT_PTR_EQ(test, &env->tx.path[x->path], p);
+	KUNIT_EXPECT_TRUE(test, x->resend);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick_more(&env->tx, 1000, env->now, x), 1);
+	mroce_tx_sent(&env->tx, x, 0, MROCE_REASON_NONE);
+	KUNIT_ASSERT_EQ(test, p->tail - before, 2);
+	KUNIT_EXPECT_TRUE(test, p->sent[before & p->mask].resend);
+	KUNIT_EXPECT_FALSE(test, p->sent[(before + 1) & p->mask].resend);
+}
+
 /* A first message, and one of 10 bytes that would go with it: on stream @i. */
 static void begin(struct kunit *test, u32 i)
 {
@@ -892,6 +925,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(no_memory),
 				     KUNIT_CASE(small_messages_share),
 				     KUNIT_CASE(small_messages_are_one_record),
+				     KUNIT_CASE(a_resend_shares_no_record),
 				     KUNIT_CASE(what_does_not_share),
 				     {} };
 
