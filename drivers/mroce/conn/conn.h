@@ -257,7 +257,7 @@ void mroce_uc_packet(struct mroce_dev *dev, const struct mroce_uc *p, struct sk_
 void mroce_datagram(struct mroce_dev *dev, const struct mroce_ud *ud, struct sk_buff *skb,
 		    unsigned int off, const struct mroce_arrival *from);
 
-/* payload copied instead of referenced: the skb has this much tailroom, or x->bytes if less */
+/* payload copied instead of referenced: the skb has tailroom for what is below this */
 #define MROCE_COPY_BELOW	2048
 /* a datagram of several messages: so many at most, and bytes, which fit into a page's fragment */
 #define MROCE_JOINED_MAX		32

@@ -362,7 +362,7 @@ static noinline struct mroce_txhalf *take_ack(struct mroce_sock *sock, struct sk
 		reason = MROCE_REASON_RX_ADDRESS;
 	while (!h->gone && reason != MROCE_REASON_RX_ADDRESS) {
 		reason = a.base.id == id ? mroce_tx_ack(&h->tx, &a, ktime_get_ns())
-					       : MROCE_REASON_RX_MALFORMED;
+				      : MROCE_REASON_RX_MALFORMED;
 		if (reason != MROCE_REASON_NONE)
 			break;
 		n++;

@@ -259,7 +259,7 @@ void mroce_mr_read(struct mroce_mr *mr, u64 addr, void *dst, unsigned int len)
 
 /*
  * The pages of registered user memory are pinned and counted, so they may become fragments as
- * they are: the way of nearly every byte, so without a call a page.
+ * they are: the way of nearly every byte, so without a call a page, which its steps are.
  */
 static int user_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_buff *skb,
 		       unsigned int *done)

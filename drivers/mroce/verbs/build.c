@@ -73,6 +73,8 @@ static enum mroce_reason build_request(struct mroce_qp *qp, struct mroce_xmit *x
 	if (!x->bytes)
 		return MROCE_REASON_NONE;
 	if (s->flags & MROCE_WQE_INLINE) {
+		/* the skb has room for it, as for all that is copied */
+		static_assert(MROCE_MAX_INLINE < MROCE_COPY_BELOW);
 		skb_put_data(skb, s->inline_data + x->data.offset, x->bytes);
 		return MROCE_REASON_NONE;
 	}

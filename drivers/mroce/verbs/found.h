@@ -13,6 +13,7 @@
 #include <linux/atomic.h>
 #include <linux/hash.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/xarray.h>
 
 #define MROCE_FOUND_BITS	3
@@ -50,6 +51,7 @@ static inline void *mroce_find(struct mroce_finder *finder, struct xarray *xa, u
 	s64 erased = atomic64_read_acquire(&finder->erased);
 	void *entry;
 
+	RCU_LOCKDEP_WARN(!rcu_read_lock_bh_held(), "looked up with bottom halves on");
 	if (likely(f->index == index && f->xa == xa && f->erased == erased))
 		return f->entry;
 	entry = xa_load(xa, index);

@@ -329,7 +329,10 @@ static bool at_refusal(const struct mroce_rxs *rxs)
 	       !rxs->running && mroce_seq_diff(rxs->msn, rxs->refuse_msn) >= 0;
 }
 
-/* The next message that is whole, or whether the cursor is where the stream ends. */
+/*
+ * The next message that is whole, or whether the cursor is where the stream ends. Nobody takes the
+ * stream from its half while its cursor runs.
+ */
 static void cursor_next(struct mroce_cursor *c, struct mroce_rxs *rxs)
 {
 	const struct mroce_desc *d = mroce_rxs_message(rxs);
