@@ -439,13 +439,11 @@ static void visit(struct mroce_tx *tx, const struct mroce_txpath *p, u32 bytes)
 static u32 room_to_stay(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
-	u32 cost = mroce_packet_cost(tx), room;
+	u32 cost = mroce_packet_cost(tx), room = 0;
 
 	if (!tx->visit || tx->visited != p->index)
 		room = mroce_path_room(tx, p);
-	else if (p->inflight + cost > max(p->cwnd, tx->train) || pl->inflight + cost > pl->window)
-		return 0;
-	else
+	else if (p->inflight + cost <= max(p->cwnd, tx->train) && pl->inflight + cost <= pl->window)
 		room = pl->window - pl->inflight;
 	return room ? min(room, mroce_plane_ready(tx, pl, now)) : 0;
 }

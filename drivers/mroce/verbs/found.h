@@ -45,7 +45,7 @@ struct mroce_finder {
 static inline void *mroce_find(struct mroce_finder *finder, struct xarray *xa, unsigned long index)
 {
 	/* both ends of a connection may be on one host, and their keys equal */
-	unsigned long slot = (index ^ hash_ptr(xa, MROCE_FOUND_BITS)) & ((1 << MROCE_FOUND_BITS) - 1);
+	u32 slot = (index ^ hash_ptr(xa, MROCE_FOUND_BITS)) % (1U << MROCE_FOUND_BITS);
 	struct mroce_found *f = this_cpu_ptr(finder->found) + slot;
 	/* pairs with the release in mroce_found_erased(): what was erased is not found any more */
 	s64 erased = atomic64_read_acquire(&finder->erased);
