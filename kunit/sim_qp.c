@@ -379,12 +379,18 @@ static void respond(struct sim_qp *qp, const struct mroce_desc *d)
 	struct sim *s = qp->s;
 	struct mroce_post post = { .opcode = MROCE_OP_READ_RESP, .rsn = d->msn };
 	u32 slot = qp->resp_posted & qp->resp_mask;
+	u8 nack = MROCE_N_NONE;
 
 	if (qp->peer->load.bad && qp->peer->load.bad_msn == d->msn &&
-	    qp->peer->load.bad_nack == MROCE_N_OPERATION) {
+	    qp->peer->load.bad_nack == MROCE_N_OPERATION)
+		nack = MROCE_N_OPERATION;
+	/* a region ends somewhere: a forged length would keep the responder busy for days */
+	else if (d->opcode == MROCE_OP_READ && d->length > qp->peer->load.len_max)
+		nack = MROCE_N_ACCESS;
+	if (nack) {
 		post.opcode = MROCE_OP_ERROR_RESP;
-		post.imm = MROCE_N_OPERATION;
-		mroce_rxs_refuse(&qp->rreq, d->msn + 1, MROCE_N_OPERATION);
+		post.imm = nack;
+		mroce_rxs_refuse(&qp->rreq, d->msn + 1, nack);
 	} else if (d->opcode == MROCE_OP_READ) {
 		post.addr = d->addr;
 		post.rkey = d->rkey;
