@@ -55,6 +55,7 @@ enum { MROCE_PLANES_LOOK, MROCE_PLANES_ANNOUNCE };
  * @flow: one a path, @nflows of them; of the transmitter, which is one at a time
  * @epoch: of each path, for which its source port was chosen
  * @told_state: of each path, for which there was an event
+ * @tclass, @hop_limit: of the last data or OPEN
  * @seed: random, for source ports
  * @refs: one of the tables, one a user
  * @users: queue pairs attached, under the tables' lock; at 0 it lingers, then goes
@@ -78,6 +79,7 @@ struct mroce_txhalf {
 	u8 nflows;
 	u8 epoch[MROCE_MAX_PATHS];
 	u8 told_state[MROCE_MAX_PATHS];
+	u8 tclass, hop_limit;
 	u64 seed;
 	refcount_t refs;
 	int users;

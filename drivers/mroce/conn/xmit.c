@@ -377,18 +377,23 @@ static int smaller(struct mroce_txhalf *h, u8 path)
 /* ---- the loop ---- */
 
 /*
- * A stream's packets are of its class, on paths that all streams share: what else goes there has
- * the class of the last. The flow is the transmitter's, and under the lock the stream is there.
+ * A stream's packets are of its class, on paths that all streams share. What else goes has the
+ * class of the last of these, by whichever path: it may be the first that this one carries. The
+ * flow is the transmitter's, and under the lock the stream is there.
  */
 static void classify(struct mroce_txhalf *h, const struct mroce_xmit *x)
 {
 	struct mroce_flow *flow = &h->flow[x->path];
 
 	lockdep_assert_held(&h->lock);
-	if (x->kind != MROCE_XMIT_DATA && x->kind != MROCE_XMIT_OPEN)
+	if (x->kind == MROCE_XMIT_HELLO)
 		return;
-	flow->tclass = x->txs->tclass;
-	flow->hop_limit = x->txs->hop_limit;
+	if (x->kind == MROCE_XMIT_DATA || x->kind == MROCE_XMIT_OPEN) {
+		h->tclass = x->txs->tclass;
+		h->hop_limit = x->txs->hop_limit;
+	}
+	flow->tclass = h->tclass;
+	flow->hop_limit = h->hop_limit;
 }
 
 /* At most @budget transmissions. True: there may be more. Bottom halves are off. */
