@@ -611,8 +611,8 @@ static void paths_take_turns(struct kunit *test)
 				env->tx.path[i].cwnd + 10 * (ENV_PSIZE + MROCE_OVERHEAD));
 }
 
-/* Less than a train leaves the rest of the turn to what follows. */
-static void a_turn_in_pieces(struct kunit *test)
+/* One packet behind a train goes where that went; of other streams, or more, it goes on. */
+static void a_message_ends_where_it_was(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
 	u32 i, path;
@@ -620,29 +620,47 @@ static void a_turn_in_pieces(struct kunit *test)
 	tx_env_restart(test, 4, 10 * ENV_PSIZE);
 	tx_open(test, 0);
 	for (i = 0; i < 4; i++)
-		mroce_cc_window(&env->tx, &env->tx.path[i], 5000);
-	tx_post(env, 0, MROCE_OP_WRITE, 3000);
-	tx_post(env, 0, MROCE_OP_WRITE, 10000);
-	tx_post(env, 0, MROCE_OP_WRITE, 1000);
-	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
-	KUNIT_EXPECT_EQ(test, env->x.count, 3);
-	path = env->x.path;
+		mroce_cc_window(&env->tx, &env->tx.path[i], 8 * (ENV_PSIZE + MROCE_OVERHEAD));
+	tx_post(env, 0, MROCE_OP_WRITE, 10 * ENV_PSIZE + 1);
+	tx_post(env, 0, MROCE_OP_WRITE, ENV_PSIZE);
 	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
 	KUNIT_EXPECT_EQ(test, env->x.count, 10);
+	path = env->x.path;
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_EQ(test, env->x.bytes, 1);
 	KUNIT_EXPECT_EQ(test, env->x.path, path);
 	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
 	KUNIT_EXPECT_NE(test, env->x.path, path);
 
-	/* trains of one packet: the next by another path, whatever its size */
+	/* more than one */
+	tx_env_restart(test, 4, 10 * ENV_PSIZE);
+	tx_open(test, 0);
+	tx_post(env, 0, MROCE_OP_WRITE, 12 * ENV_PSIZE);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_EQ(test, env->x.count, 10);
+	path = env->x.path;
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_EQ(test, env->x.count, 2);
+	KUNIT_EXPECT_NE(test, env->x.path, path);
+
+	/* all windows together have no room: the sum is kept */
+	tx_env_restart(test, 4, 10 * ENV_PSIZE);
+	tx_open(test, 0);
+	for (i = 0; i < 4; i++)
+		mroce_cc_window(&env->tx, &env->tx.path[i], 10 * (ENV_PSIZE + MROCE_OVERHEAD) / 4);
+	tx_post(env, 0, MROCE_OP_WRITE, 10 * ENV_PSIZE + 1);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_EQ(test, env->x.count, 10);
+	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
+
+	/* trains of one packet: each by another path */
 	tx_env_restart(test, 4, ENV_PSIZE);
 	tx_open(test, 0);
-	for (i = 0; i < 2; i++) {
-		tx_post(env, 0, MROCE_OP_WRITE, 100);
-		KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
-		if (i)
-			KUNIT_EXPECT_NE(test, env->x.path, path);
-		path = env->x.path;
-	}
+	tx_post(env, 0, MROCE_OP_WRITE, 2 * ENV_PSIZE);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	path = env->x.path;
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_NE(test, env->x.path, path);
 }
 
 /* The last packet asks for an ACK when nothing follows it. */
@@ -807,6 +825,7 @@ static void a_resend_shares_no_record(struct kunit *test)
 	struct mroce_txpath *p;
 	u32 number, before;
 
+	tx_env_restart(test, 1, 10 * ENV_PSIZE);
 	tx_open(test, 0);
 	tx_open(test, 1);
 	tx_post(env, 0, MROCE_OP_SEND, 100);
@@ -918,7 +937,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(streams_take_turns),
 				     KUNIT_CASE(responses_first),
 				     KUNIT_CASE(paths_take_turns),
-				     KUNIT_CASE(a_turn_in_pieces),
+				     KUNIT_CASE(a_message_ends_where_it_was),
 				     KUNIT_CASE(asks_when_dry),
 				     KUNIT_CASE(asks_for_nobody),
 				     KUNIT_CASE(backlog),

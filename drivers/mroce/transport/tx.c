@@ -414,49 +414,21 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, 
 }
 
 /*
- * A path's turn lasts for a train's worth of data, in however many transmissions: fewer paths then
- * have something to acknowledge, and each ACK tells of more. Not where trains are of one packet,
- * for those who want packet by packet, nor where all windows together are less than a train and
- * paths are used in rotation (rule 19).
+ * The last packet of a message goes where the train before it went, whatever the path's window, if
+ * its plane has room: the two have one path's ACK then, and not one of each.
  */
-static void visit(struct mroce_tx *tx, const struct mroce_txpath *p, u32 bytes)
+static struct mroce_txpath *stay(struct mroce_tx *tx, const struct mroce_txs *txs, u64 now,
+				 u32 *room)
 {
-	tx->turn = p->index + 1 < tx->npaths ? p->index + 1 : 0;
-	if (tx->train <= tx->max_payload || tx->plane[p->plane].window < tx->train) {
-		tx->visit = 0;
-		return;
-	}
-	if (tx->visited != p->index || !tx->visit)
-		tx->visit = tx->train;
-	tx->visited = p->index;
-	tx->visit -= min(tx->visit, bytes);
-}
-
-/*
- * What a path that sent last may send on: as long as it is its turn it takes a train in pieces, as
- * it would in one, whatever its window, if its plane has room.
- */
-static u32 room_to_stay(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
-{
+	struct mroce_txpath *p = &tx->path[tx->tail_path];
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
-	u32 cost = mroce_packet_cost(tx), room = 0;
+	u32 cost = mroce_packet_cost(tx);
 
-	if (!tx->visit || tx->visited != p->index)
-		room = mroce_path_room(tx, p);
-	else if (p->inflight + cost <= max(p->cwnd, tx->train) && pl->inflight + cost <= pl->window)
-		room = pl->window - pl->inflight;
-	return room ? min(room, mroce_plane_ready(tx, pl, now)) : 0;
-}
-
-/* The path whose turn it still is. */
-static struct mroce_txpath *stay(struct mroce_tx *tx, u64 now, u32 *room)
-{
-	struct mroce_txpath *p = &tx->path[tx->visited];
-
-	if (!tx->visit || p->state != MROCE_PATH_ACTIVE)
+	if (txs != tx->tail || !mroce_txs_last(txs) || p->state != MROCE_PATH_ACTIVE ||
+	    pl->inflight + cost > pl->window || !mroce_plane_ready(tx, pl, now))
 		return NULL;
-	*room = room_to_stay(tx, p, now);
-	return *room && mroce_path_reserve(tx, p) ? p : NULL;
+	*room = cost;
+	return mroce_path_reserve(tx, p) ? p : NULL;
 }
 
 static bool pick_control(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
@@ -574,8 +546,9 @@ static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct
 		txs->deficit += QUANTUM;
 		list_move_tail(&txs->ready, &tx->ready[!txs->response]);
 	}
-	/* what opens a stream is no data, and uses up the turn */
-	visit(tx, p, x->kind == MROCE_XMIT_DATA ? cost : tx->train);
+	tx->turn = p->index + 1 < tx->npaths ? p->index + 1 : 0;
+	tx->tail = x->kind == MROCE_XMIT_DATA && x->count > 1 && mroce_txs_last(txs) ? txs : NULL;
+	tx->tail_path = p->index;
 }
 
 /* The first that is not through with all that was posted. */
@@ -595,9 +568,10 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	struct mroce_txs *txs;
 	u32 i, room, r;
 
-	if (list_empty(&tx->ready[0]) && list_empty(&tx->ready[1]))
+	txs = next_stream(&tx->ready[0]) ?: next_stream(&tx->ready[1]);
+	if (!txs)
 		return false;
-	p = stay(tx, now, &room) ?: choose_path(tx, false, now, &room);
+	p = stay(tx, txs, now, &room) ?: choose_path(tx, false, now, &room);
 	if (!p)
 		return false;
 	for (i = 0; i < 2; i++) {
@@ -665,7 +639,7 @@ int mroce_tx_pick_more(struct mroce_tx *tx, u32 left, u64 now, struct mroce_xmit
 	if (!txs || txs->tclass != with->tclass || txs->hop_limit != with->hop_limit ||
 	    !mroce_txs_small(txs, min_t(u32, left, p->size)))
 		return 0;
-	room = room_to_stay(tx, p, now);
+	room = min(mroce_path_room(tx, p), mroce_plane_ready(tx, &tx->plane[p->plane], now));
 	if (!room || !mroce_path_reserve(tx, p) || !mroce_txs_next(txs, room, p->size, now, x))
 		return 0;
 	x->joined = true;

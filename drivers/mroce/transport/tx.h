@@ -325,7 +325,8 @@ struct mroce_tx_stats {
  * @recent, @recent_lost: packets reported lately, and of these lost
  * @changed: bit per path whose state is another than when the caller last looked (and cleared it)
  * @train: payload bytes of a transmission, at most
- * @visited: path that had the last data, which may have @visit bytes more before another's turn
+ * @tail: stream that has just sent a train and has one packet more of its message, by @tail_path;
+ *	compared only
  * @plane: @nplanes of them, see mroce_tx_planes()
  * @streams: all that are attached
  * @find: stream of ours by its own id, in constant time; optional (NULL: @streams is searched)
@@ -342,9 +343,10 @@ struct mroce_tx_stats {
 struct mroce_tx {
 	u64 peer_id, own_id, instance;
 	u8 state;		/* enum mroce_tx_state; set by set_state() in tx.c only */
-	u8 npaths, nplanes, turn, resend_path, visited;
+	u8 npaths, nplanes, turn, resend_path, tail_path;
 	u16 max_payload, agreed;
-	u32 train, visit;
+	u32 train;
+	const struct mroce_txs *tail;
 	u32 recent, recent_lost;
 	u64 changed;
 	struct mroce_txpath *path;
@@ -659,6 +661,8 @@ int mroce_txs_next(struct mroce_txs *txs, u32 room, u16 passes, u64 now, struct 
 bool mroce_txs_more(const struct mroce_txs *txs);
 /* Everything that was posted has been sent, and nothing is lost. */
 bool mroce_txs_dry(const struct mroce_txs *txs);
+/* What mroce_txs_next() gives next is the last packet of a message that has begun, or nothing. */
+bool mroce_txs_last(const struct mroce_txs *txs);
 /* What mroce_txs_next() gives next is a new message in one packet, of at most @left bytes. */
 bool mroce_txs_small(const struct mroce_txs *txs, u32 left);
 bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn);

@@ -562,6 +562,11 @@ bool mroce_txs_dry(const struct mroce_txs *txs)
 	       txs->msn_nxt == txs->msn_end;
 }
 
+bool mroce_txs_last(const struct mroce_txs *txs)
+{
+	return txs->state == MROCE_TXS_OPEN && !txs->nlost && txs->end - txs->nxt == 1;
+}
+
 bool mroce_txs_small(const struct mroce_txs *txs, u32 left)
 {
 	const struct mroce_msg *m = msg_at(txs, txs->msn_nxt);
