@@ -168,6 +168,62 @@ static void long_round_trips(struct kunit *test)
 }
 
 /*
+ * A path that is used now and then does not know what its peers have seen meanwhile: it waits as
+ * long as they did. What another plane takes is not its matter.
+ */
+static void peers_round_trips(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u64 alone;
+	u32 i;
+
+	single(test, 4);
+	mroce_tx_planes(&env->tx, 2);
+	for (i = 0; i < 100; i++)
+		mroce_path_rtt(&env->tx, &env->tx.path[0], 200 * MROCE_USEC);
+	alone = mroce_path_patience(&env->tx, &env->tx.path[0]);
+	for (i = 0; i < 100; i++)
+		mroce_path_rtt(&env->tx, &env->tx.path[1], 20 * MSEC);
+	KUNIT_EXPECT_EQ(test, mroce_path_patience(&env->tx, &env->tx.path[0]), alone);
+	for (i = 0; i < 100; i++)
+		mroce_path_rtt(&env->tx, &env->tx.path[2], 5 * MSEC);
+	KUNIT_EXPECT_GE(test, mroce_path_patience(&env->tx, &env->tx.path[0]), 5 * MSEC);
+	KUNIT_EXPECT_LE(test, mroce_path_patience(&env->tx, &env->tx.path[0]), 6 * MSEC);
+	/* it is not slow for that: only an answer of its own says what its own round trip is */
+	KUNIT_EXPECT_LE(test, env->tx.path[0].srtt, 210 * MROCE_USEC);
+	/* without a path in it a plane says nothing */
+	mroce_tx_plane_down(&env->tx, 0, env->now);
+	KUNIT_EXPECT_EQ(test, mroce_path_patience(&env->tx, &env->tx.path[0]), alone);
+}
+
+/* What asks for its ACK does not wait for one that is kept back; but a host may be busy. */
+static void asked_for(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+
+	single(test, 1);
+	p = &env->tx.path[0];
+	tx_post(env, 0, MROCE_OP_WRITE, 100)->note |= MROCE_MSG_LAZY;
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_ASSERT_FALSE(test, env->x.data.flags & MROCE_F_ACKREQ);
+	p->srtt = 5 * MSEC;
+	p->rttvar = 100 * MROCE_USEC;
+	env->tx.plane[0].srtt = (struct mroce_srtt){ 0 };
+	mroce_path_arm(&env->tx, p);
+	KUNIT_EXPECT_EQ(test, p->probe_at, env->now + 5600 * MROCE_USEC);
+	/* the one behind it asks, for both */
+	tx_post(env, 0, MROCE_OP_WRITE, 100);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_ASSERT_TRUE(test, env->x.data.flags & MROCE_F_ACKREQ);
+	KUNIT_EXPECT_EQ(test, p->probe_at, env->now + 5400 * MROCE_USEC);
+	p->rttvar = 0;
+	KUNIT_EXPECT_EQ(test, mroce_path_pto(&env->tx, p), 5200 * MROCE_USEC);
+	p->srtt = 10 * MROCE_USEC;
+	KUNIT_EXPECT_EQ(test, mroce_path_pto(&env->tx, p), MSEC);
+}
+
+/*
  * When everything is silent one path asks at a time, not always the same; the first answer
  * makes the others ask for themselves.
  */
@@ -209,7 +265,7 @@ static void one_asks_for_all(struct kunit *test)
 	for (i = 0; i < 8; i++)
 		if (env->tx.path[i].state == MROCE_PATH_SUSPECT)
 			KUNIT_EXPECT_LE(test, env->tx.path[i].probe_at,
-					env->now + mroce_path_patience(&env->tx.path[3]));
+					env->now + mroce_path_patience(&env->tx, &env->tx.path[3]));
 }
 
 /* Of two paths the other one delivers, until @n transmissions of @p are unanswered. */
@@ -841,6 +897,8 @@ static void sim_plane_cut(struct kunit *test)
 static struct kunit_case cases[] = { KUNIT_CASE(suspect),
 				     KUNIT_CASE(all_suspect),
 				     KUNIT_CASE(long_round_trips),
+				     KUNIT_CASE(peers_round_trips),
+				     KUNIT_CASE(asked_for),
 				     KUNIT_CASE(one_asks_for_all),
 				     KUNIT_CASE(what_fails),
 				     KUNIT_CASE(evacuation),

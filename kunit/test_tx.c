@@ -426,7 +426,7 @@ static void awaited_after_failure(struct kunit *test)
 	sent_at = env->now;
 	env->now += MROCE_MSEC / 2;
 	mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_ERR_FLUSHED, MROCE_N_NONE);
-	KUNIT_EXPECT_EQ(test, mroce_txs_awaited(txs), sent_at + 2 * mroce_path_pto(p));
+	KUNIT_EXPECT_EQ(test, mroce_txs_awaited(txs), sent_at + 2 * mroce_path_pto(&env->tx, p));
 	KUNIT_EXPECT_GT(test, mroce_txs_awaited(txs), env->now);
 	/* whatever others have on their way */
 	KUNIT_EXPECT_EQ(test, mroce_txs_awaited(&env->req[1]), 0);
@@ -442,7 +442,7 @@ static void awaited_after_failure(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
 	mroce_txs_fail(&env->req[1], env->req[1].msn_una, MROCE_REASON_ERR_FLUSHED, MROCE_N_NONE);
 	p = &env->tx.path[env->x.path];
-	env->now += 2 * mroce_path_pto(p);
+	env->now += 2 * mroce_path_pto(&env->tx, p);
 	KUNIT_EXPECT_GT(test, mroce_txs_awaited(&env->req[1]), 0);
 	KUNIT_EXPECT_LE(test, mroce_txs_awaited(&env->req[1]), env->now);
 	mroce_tx_kill(&env->tx, MROCE_REASON_ERR_PEER_RESET);

@@ -246,8 +246,9 @@ static void beyond_the_bitmap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->x.data.spn, ENV_PSN);
 	KUNIT_EXPECT_EQ(test, env->x.count, 49);
 	/* they were no gaps: that they had arrived after all is no news of overtaking */
-	tx_ack_new(env, 0, env->tx.path[0].next - 1);
-	env->ack.flags |= MROCE_A_DUPLICATE;
+	tx_ack_new(env, 0, first + 49 + 255);
+	env->ack.anchor = first + 48;
+	env->ack.flags = MROCE_A_PARTIAL;
 	tx_ack(env);
 	KUNIT_EXPECT_EQ(test, env->tx.path[0].threshold, 0);
 }
@@ -518,8 +519,8 @@ static void path_fails_and_heals(struct kunit *test)
 /* ---- reordering ---- */
 
 /*
- * A duplicate reported for what was declared lost raises the path's threshold: then a small gap is
- * waited for.
+ * What was taken as lost arrives after all: that raises the path's threshold, and then a small gap
+ * is waited for.
  */
 static void threshold(struct kunit *test)
 {
@@ -535,11 +536,21 @@ static void threshold(struct kunit *test)
 	tx_ack(env);
 	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 1);
 	KUNIT_EXPECT_EQ(test, p->threshold, 0);
+	/* that it was sent twice may be a lost ACK's doing */
 	tx_ack_new(env, 0, first + 3);
 	env->ack.flags |= MROCE_A_DUPLICATE;
 	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, p->threshold, 0);
+	tx_ack_new(env, 0, first + 3);
+	tx_ack_late(env, first);
+	tx_ack(env);
 	KUNIT_EXPECT_GT(test, p->threshold, 0);
 	KUNIT_EXPECT_EQ(test, env->tx.stats.spurious, 1);
+	/* once */
+	p->threshold_at = env->now;
+	first = p->threshold;
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, p->threshold, first);
 	tx_complete(env, 0);
 	/* now one packet may overtake */
 	first = send_writes(test, 2);
@@ -559,18 +570,11 @@ static void threshold(struct kunit *test)
 	tx_ack_new(env, 0, first + 40);
 	tx_ack(env);
 	tx_complete(env, 0);
-	/* a duplicate of what was not taken from a gap says nothing (rule 12) */
-	p->gaps = 0;
-	first = p->threshold;
-	tx_ack_new(env, 0, p->next - 1);
-	env->ack.flags |= MROCE_A_DUPLICATE;
-	tx_ack(env);
-	KUNIT_EXPECT_EQ(test, p->threshold, first);
 	/* it is bounded, and time lowers it */
 	for (first = 0; first < 30; first++) {
-		p->gaps = 1;
 		tx_ack_new(env, 0, p->next - 1);
-		env->ack.flags |= MROCE_A_DUPLICATE;
+		p->gap = p->next - 1 - first;
+		p->gaps = 1;
 		tx_ack(env);
 	}
 	KUNIT_EXPECT_EQ(test, p->threshold, 128);
@@ -580,6 +584,75 @@ static void threshold(struct kunit *test)
 		tx_ack(env);
 	}
 	KUNIT_EXPECT_EQ(test, p->threshold, 0);
+}
+
+/* Several are taken as lost, at any distance; each of them tells when it arrives. */
+static void each_late_one_tells(struct kunit *test)
+{
+	static const u8 lost[] = { 0, 1, 3, 40, 66 }, raised[] = { 0, 2, 4, 8, 16 };
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	u32 first, i;
+
+	single(test, 1);
+	p = &env->tx.path[0];
+	first = send_writes(test, 42);
+	tx_ack_new(env, 0, first + 41);
+	for (i = 0; i < 4; i++)
+		tx_ack_miss(env, first + lost[i]);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 4);
+	p->next = first + 66;
+	send_writes(test, 2);
+	tx_ack_new(env, 0, first + 67);
+	tx_ack_miss(env, first + 66);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, env->tx.stats.lost, 5);
+	for (i = 0; i < ARRAY_SIZE(lost); i++) {
+		tx_ack_new(env, 0, first + 67);
+		/* the oldest two are more than 63 before the newest: they are forgotten */
+		tx_ack_late(env, first + lost[i]);
+		tx_ack(env);
+		KUNIT_EXPECT_EQ(test, p->threshold, i < 2 ? 0 : raised[i - 1]);
+	}
+	KUNIT_EXPECT_EQ(test, env->tx.stats.spurious, 3);
+
+	/* one that is below every bitmap by then is told of by a PARTIAL ACK */
+	tx_env_restart(test, 1, ENV_PSIZE);
+	tx_open(test, 0);
+	p = &env->tx.path[0];
+	first = send_writes(test, 2);
+	tx_ack_new(env, 0, first + 1);
+	tx_ack_miss(env, first);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 1);
+	tx_ack_new(env, 0, first + 2);
+	tx_ack(env);
+	p->next += 300;
+	tx_ack_new(env, 0, p->next - 1);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, p->threshold, 0);
+	env->ack.anchor = first;
+	env->ack.flags = MROCE_A_PARTIAL;
+	memset(env->ack.bitmap, 0, sizeof(env->ack.bitmap));
+	env->ack.bitmap[0] = 1;
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, p->threshold, 2);
+
+	/* what was lost more than half of all numbers ago is ahead, and forgotten */
+	first = send_writes(test, 2);
+	p->gap = first - 0x90000000;
+	p->gaps = 1;
+	tx_ack_new(env, 0, first + 1);
+	tx_ack_miss(env, first);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 0);
+	send_writes(test, 2);
+	tx_ack_new(env, 0, first + 3);
+	tx_ack_miss(env, first);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, p->gap, first);
+	KUNIT_EXPECT_EQ(test, p->gaps, 1);
 }
 
 /* A gap below the threshold that nothing fills is a loss after a while, without a timeout. */
@@ -700,6 +773,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(gap_is_resent_at_once),
 				     KUNIT_CASE(timeouts_double),
 				     KUNIT_CASE(path_fails_and_heals),
 				     KUNIT_CASE(threshold),
+				     KUNIT_CASE(each_late_one_tells),
 				     KUNIT_CASE(threshold_has_a_time_bound),
 				     KUNIT_CASE(lost_together),
 				     KUNIT_CASE(window_bounds_what_is_on_its_way),

@@ -164,6 +164,7 @@ struct mroce_msg *tx_post(struct tx_env *env, u32 i, u8 opcode, u32 bytes)
 struct mroce_ack *tx_ack_new(struct tx_env *env, u8 path, u32 high)
 {
 	struct mroce_txpath *p = &env->tx.path[path];
+	u32 i;
 
 	memset(&env->ack, 0, sizeof(env->ack));
 	env->ack.base = (struct mroce_base){ .type = MROCE_T_ACK,
@@ -176,7 +177,17 @@ struct mroce_ack *tx_ack_new(struct tx_env *env, u8 path, u32 high)
 	env->ack.bytes = high * ENV_PSIZE;
 	env->ack.echo = (u32)((env->now - 100 * MROCE_USEC) >> MROCE_STAMP_SHIFT);
 	memset(env->ack.bitmap, 0xff, sizeof(env->ack.bitmap));
+	for (i = 0; i < 64; i++)
+		if (p->gaps & BIT_ULL(i) && high - (p->gap - i) < MROCE_BITMAP_BITS)
+			tx_ack_miss(env, p->gap - i);
 	return &env->ack;
+}
+
+void tx_ack_late(struct tx_env *env, u32 number)
+{
+	u32 below = env->ack.anchor - number;
+
+	env->ack.bitmap[below / 64] |= BIT_ULL(below % 64);
 }
 
 void tx_ack_miss(struct tx_env *env, u32 number)

@@ -50,6 +50,7 @@ struct mroce_msg *tx_post(struct tx_env *env, u32 i, u8 opcode, u32 bytes);
 /* An ACK of @path up to @high with every bit set. More is set by the caller before tx_ack(). */
 struct mroce_ack *tx_ack_new(struct tx_env *env, u8 path, u32 high);
 void tx_ack_miss(struct tx_env *env, u32 number);
+void tx_ack_late(struct tx_env *env, u32 number);
 void tx_ack_nack(struct tx_env *env, u32 i, u8 reason, u8 timer, u32 spn, u32 number);
 enum mroce_reason tx_ack(struct tx_env *env);
 /* The time comes for the next timer (at most @limit ns on); false: none before. */

@@ -28,7 +28,7 @@
 	X(TX_LOST,		"tx_lost",		"data packets taken as lost by a gap") \
 	X(TX_PROBE_TIMEOUT,	"tx_probe_timeout",	"probe timeouts of a path") \
 	X(TX_SPURIOUS,		"tx_spurious", \
-	  "duplicates reported for packets taken as lost") \
+	  "packets taken as lost by a gap that arrived") \
 	X(TX_ACKS,		"tx_acks",		"ACKs sent") \
 	X(RX_ACKS,		"rx_acks",		"ACKs received") \
 	X(RX_CE,		"rx_ce", \

@@ -177,7 +177,7 @@ int mroce_tx_hello_ack(struct mroce_tx *tx, const struct mroce_hello *ack, u64 n
 		 * sample; a repeated one could be either's answer
 		 */
 		if (tx->hello_wait == 2 * HELLO_WAIT_FIRST)
-			mroce_path_rtt(&tx->path[i], now - tx->hello_since);
+			mroce_path_rtt(tx, &tx->path[i], now - tx->hello_since);
 	}
 	set_state(tx, MROCE_TX_OPEN);
 	list_for_each_entry(txs, &tx->streams, node) {
@@ -504,7 +504,7 @@ static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct
 	const u32 cost = x->bytes + x->count * MROCE_OVERHEAD;
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 	struct mroce_txs *txs = x->txs;
-	bool dry = false;
+	bool dry = false, ask;
 
 	x->path = p->index;
 	x->plane = p->plane;
@@ -536,9 +536,14 @@ static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct
 	if (x->kind == MROCE_XMIT_DATA) {
 		if (pl->held_back)
 			x->data.flags |= MROCE_F_HELD_BACK;
-		if (wants_ack(tx, p, x, dry, now)) {
+		ask = wants_ack(tx, p, x, dry, now);
+		if (ask) {
 			x->data.flags |= MROCE_F_ACKREQ;
 			pl->asked_at = now;
+		}
+		if (ask != p->asked) {
+			p->asked = ask;
+			mroce_path_arm(tx, p);
 		}
 	}
 	txs->deficit -= cost;

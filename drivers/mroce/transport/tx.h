@@ -189,6 +189,11 @@ struct mroce_txloss {
 	bool heavy;
 };
 
+/* round trips, ns: smoothed, and their deviation; 0: no sample yet */
+struct mroce_srtt {
+	u32 mean, var;
+};
+
 /* @least: of several round trips in a row; @so_far: of those since */
 struct mroce_rtts {
 	u32 least, so_far;
@@ -198,6 +203,7 @@ struct mroce_rtts {
  * struct mroce_txpath - a path as its sender knows it
  * @plane: that it belongs to, index in struct mroce_tx's list; a change starts a new epoch
  * @down: nothing can be sent there: its plane has no carrier
+ * @asked: its last packet asks for an ACK, which is not kept back then
  * @probes: to be sent in this round; @sizing: the first of them as large as a packet may be
  * @size: payload that it passes, bytes; more is sent as IP fragments
  * @next: number of the next packet
@@ -205,8 +211,8 @@ struct mroce_rtts {
  * @inflight: bytes of open packets, with MROCE_OVERHEAD each
  * @cwnd: window, bytes; start-up ends at @ssthresh; @paced: of the window, bytes a second
  * @srtt, @rttvar: ns; 0: no sample yet
- * @threshold: packets that may overtake before a gap is a loss; @gaps: losses taken from gaps that
- *	no duplicate has denied
+ * @threshold: packets that may overtake before a gap is a loss; bit i of @gaps: number @gap - i was
+ *	taken as lost from a gap, and has not arrived yet
  * @sent: ring of transmissions, [@head, @tail)
  * @probe_at: probe timeout; MROCE_NEVER: nothing is open
  * @timeouts: probe timeouts in a row
@@ -230,14 +236,15 @@ struct mroce_txpath {
 	u8 index, epoch, plane;
 	u8 state;		/* enum mroce_path_state; set by set_state() in tx_fail.c only */
 	u8 timeouts, probes;
-	bool down, sizing;
+	bool down : 1, sizing : 1, asked : 1;
 	u16 size, trips;
 	u32 next, high;
 	u32 inflight, cwnd, ssthresh;
-	u32 srtt, rttvar, threshold;
+	u32 srtt, rttvar;
 	u64 threshold_at;
 	struct mroce_sent *sent;
-	u32 head, tail, mask, gaps;
+	u32 head, tail, mask, gap;
+	u64 gaps;
 	u64 probe_at, last_sent, last_ack;
 	u64 newest;		/* send time of the newest acknowledged packet */
 	u32 probe_wait;
@@ -245,7 +252,7 @@ struct mroce_txpath {
 	u64 quiet_since;
 	u8 rounds, epoch_heard;
 	u8 big_lost, strikes;
-	u8 ecn, nrtts;
+	u8 ecn, nrtts, threshold;
 	bool marks_seen;
 	u64 lost;
 	u64 big_at, size_at;
@@ -273,7 +280,7 @@ static_assert(sizeof(struct mroce_txpath) <= 256);
  * @share: KiB/s, as the last ACK had it, or less (rule 53); 0: no limit. Good until @share_until,
  *   @life after an ACK at least
  * @granted: the share that start-up began at
- * @base: least round trip, ns, good until @base_until; 0: none yet. @rtts, @nrtts: of all
+ * @base: least round trip, ns, good until @base_until; 0: none yet. @srtt, @rtts, @nrtts: of all
  *   its paths
  * @drain_until: when to send on, at the latest, while its queue is drained to see the base again;
  *   0: it is not. Empty since @drained_at: the least of @samples is @sampled
@@ -289,6 +296,7 @@ struct mroce_tx_plane {
 	u32 share, granted, allowance, left;
 	u32 base, sampled;
 	u64 base_until, drain_until, drained_at;
+	struct mroce_srtt srtt;
 	struct mroce_rtts rtts;
 	u64 share_until, life, heard_at, halved_at, asked_at;
 	u16 active;
@@ -558,11 +566,11 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
 		      bool acked, u64 now);
 void mroce_path_trim(struct mroce_txpath *p);
-void mroce_path_rtt(struct mroce_txpath *p, u64 rtt);
+void mroce_path_rtt(struct mroce_tx *tx, struct mroce_txpath *p, u64 rtt);
 void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
 void mroce_path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);
-u64 mroce_path_patience(const struct mroce_txpath *p);
-u64 mroce_path_pto(const struct mroce_txpath *p);
+u64 mroce_path_patience(const struct mroce_tx *tx, const struct mroce_txpath *p);
+u64 mroce_path_pto(const struct mroce_tx *tx, const struct mroce_txpath *p);
 void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p);
 
 /* tx_fail.c */
@@ -610,7 +618,7 @@ static inline u32 mroce_path_room(const struct mroce_tx *tx, const struct mroce_
 	const struct mroce_tx_plane *pl = &tx->plane[p->plane];
 	u32 cost = mroce_packet_cost(tx), least = cost + MROCE_SMALL_CHANGE;
 
-	if (p->inflight + cost > max(p->cwnd, least))
+	if (p->inflight + MROCE_SMALL_CHANGE >= max(p->cwnd, least))
 		return 0;
 	if (pl->inflight + cost <= pl->window)
 		return pl->window - pl->inflight;

@@ -8,7 +8,6 @@
 
 #define THRESHOLD_MAX	128			/* packets (rule 15) */
 #define RECENT		1024			/* packets over which loss is averaged */
-#define GAPS_MOST	1024U			/* losses whose denial may be awaited */
 #define THRESHOLD_LIFE	(1000 * MROCE_MSEC)	/* halved this often without a spurious loss */
 
 struct verdict {
@@ -24,6 +23,22 @@ static bool refused(const struct mroce_sent *s, u32 i)
 	return s->txs && s->kind == MROCE_XMIT_DATA && mroce_txs_paused_at(s->txs, s->spn + i);
 }
 
+/* Bit i: has @number - i been placed, as far as the bitmap reaches? */
+static u64 placed(const struct mroce_ack *ack, u32 number)
+{
+	s32 at = mroce_seq_diff(ack->anchor, number);
+	u64 bits;
+
+	if (at >= MROCE_BITMAP_BITS || at <= -64)
+		return 0;
+	if (at < 0)
+		return ack->bitmap[0] << -at;
+	bits = ack->bitmap[at / 64] >> (at % 64);
+	if (at % 64 && at / 64 + 1 < MROCE_BITMAP_WORDS)
+		bits |= ack->bitmap[at / 64 + 1] << (64 - at % 64);
+	return bits;
+}
+
 /*
  * Packets of one transmission, as this ACK reports them. In a PARTIAL ACK a clear bit
  * means nothing. What fell out of the bitmap unreported is lost (and filtered as a duplicate by the
@@ -32,19 +47,15 @@ static bool refused(const struct mroce_sent *s, u32 i)
 static struct verdict judge(const struct mroce_ack *ack, const struct mroce_sent *s, u32 threshold,
 			    bool late)
 {
-	u32 last = s->number + s->count - 1, at = ack->anchor - last;
+	u32 last = s->number + s->count - 1;
 	struct verdict v = { 0 };
-	u64 left, run;
+	u64 left;
 
 	/* all of it placed, as nearly always */
-	if (!mroce_seq_after(last, ack->base.number) && at <= MROCE_BITMAP_BITS - s->count) {
-		run = ack->bitmap[at / 64] >> (at % 64);
-		if (at % 64 && at / 64 + 1 < MROCE_BITMAP_WORDS)
-			run |= ack->bitmap[at / 64 + 1] << (64 - at % 64);
-		if (!(~run & GENMASK_ULL(s->count - 1, 0))) {
-			v.acked = s->open;
-			return v;
-		}
+	if (!mroce_seq_after(last, ack->base.number) &&
+	    !(~placed(ack, last) & GENMASK_ULL(s->count - 1, 0))) {
+		v.acked = s->open;
+		return v;
 	}
 	for (left = s->open; left; left &= left - 1) {
 		u32 i = __ffs64(left);
@@ -75,13 +86,38 @@ static u32 losses(const struct mroce_sent *s, u64 lost)
 	return hweight64(lost);
 }
 
+/* Packets @lost of those from @number on are taken as lost: did they arrive after all? */
+static void note_gaps(struct mroce_txpath *p, u32 number, u64 lost)
+{
+	for (; lost; lost &= lost - 1) {
+		u32 gap = number + __ffs64(lost);
+		s32 ahead = mroce_seq_diff(gap, p->gap);
+
+		/* they come in order, so one far below is half of all numbers later */
+		if (ahead <= -64)
+			p->gaps = 0;
+		if (ahead > 0 || !p->gaps) {
+			p->gaps = ahead > 0 && ahead < 64 ? p->gaps << ahead : 0;
+			p->gap = gap;
+			ahead = 0;
+		}
+		p->gaps |= BIT_ULL(-ahead);
+	}
+}
+
+/*
+ * The path's own numbers say whether it delivers out of order. A duplicate does not: it may be of
+ * what was sent again because an ACK was lost.
+ */
 static void adapt_threshold(struct mroce_tx *tx, struct mroce_txpath *p,
 			    const struct mroce_ack *ack, u64 now)
 {
-	if (ack->flags & MROCE_A_DUPLICATE && p->gaps) {
-		p->gaps--;
-		tx->stats.spurious++;
-		p->threshold = clamp(p->threshold * 2, 2U, (u32)THRESHOLD_MAX);
+	u64 denied = p->gaps ? p->gaps & placed(ack, p->gap) : 0;
+
+	if (denied) {
+		p->gaps &= ~denied;
+		tx->stats.spurious += hweight64(denied);
+		p->threshold = clamp_t(u32, p->threshold * 2, 2, THRESHOLD_MAX);
 		p->threshold_at = now;
 	} else if (p->threshold && now - p->threshold_at > THRESHOLD_LIFE) {
 		p->threshold /= 2;
@@ -201,7 +237,7 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 			if (n) {
 				/* what fell off the bitmap unreported is no gap (rule 12) */
 				if (ack->base.number - s->number < MROCE_BITMAP_BITS)
-					p->gaps = min(p->gaps + n, GAPS_MOST);
+					note_gaps(p, s->number, v.lost);
 				lost.lost += n;
 				/* with the datagram goes all that was in it */
 				if (!s->joined || !missed)
@@ -231,7 +267,7 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 		u32 rtt = (u32)(now >> MROCE_STAMP_SHIFT) - ack->echo - ack->delay;
 
 		if (ack->packets && (s32)rtt >= 0) {
-			mroce_path_rtt(p, (u64)rtt << MROCE_STAMP_SHIFT);
+			mroce_path_rtt(tx, p, (u64)rtt << MROCE_STAMP_SHIFT);
 			mroce_plane_rtt(tx, p, (u64)rtt << MROCE_STAMP_SHIFT, now);
 		}
 		p->high = ack->base.number;

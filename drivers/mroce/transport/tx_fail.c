@@ -203,7 +203,7 @@ static void probe_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
  */
 static u64 asked_until(struct mroce_tx *tx, const struct mroce_txpath *p, u64 now)
 {
-	u64 until, pto = mroce_path_patience(p);
+	u64 until, pto = mroce_path_patience(tx, p);
 
 	if (tx->last_ack > p->sent[p->head & p->mask].at)
 		return 0;
@@ -239,7 +239,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		return;
 	}
 	tx->stats.probe_timeouts++;
-	mroce_plane_timeout(tx, p, p->sent[p->head & p->mask].at, mroce_path_pto(p) / 2, now);
+	mroce_plane_timeout(tx, p, p->sent[p->head & p->mask].at, mroce_path_pto(tx, p) / 2, now);
 	p->timeouts = min(p->timeouts + 1, 100);
 	if (has_failed(tx, p, now)) {
 		fail(tx, p, now);
@@ -251,7 +251,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	if (until) {
 		if (p->timeouts >= 2)
 			mroce_cc_timeout(tx, p);
-		next_round(tx, p, max(until, now + mroce_path_pto(p) / 2));
+		next_round(tx, p, max(until, now + mroce_path_pto(tx, p) / 2));
 		return;
 	}
 	want_probes(tx, p, SUSPECT_PROBES);
@@ -268,7 +268,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		mroce_path_big(tx, p, oldest, false, now);
 		mroce_path_close(tx, p, oldest, oldest->open & -oldest->open, false, now);
 	}
-	next_round(tx, p, now + mroce_path_pto(p));
+	next_round(tx, p, now + mroce_path_pto(tx, p));
 }
 
 /* ---- healing ---- */
@@ -293,7 +293,7 @@ static void others_follow(struct mroce_tx *tx, const struct mroce_txpath *p, u64
 /* The silence is over: those for which another asked ask for themselves. */
 static void others_speak(struct mroce_tx *tx, const struct mroce_txpath *p, u64 now)
 {
-	u64 at = now + mroce_path_patience(p);
+	u64 at = now + mroce_path_patience(tx, p);
 	u32 i;
 
 	for (i = 0; i < tx->npaths; i++)

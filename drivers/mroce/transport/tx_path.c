@@ -191,36 +191,60 @@ void mroce_path_trim(struct mroce_txpath *p)
 }
 
 /* RFC 6298 with the gains of RFC 9002. */
-void mroce_path_rtt(struct mroce_txpath *p, u64 rtt)
+static void smooth(struct mroce_srtt *s, u64 rtt)
 {
 	u32 r = min_t(u64, rtt, U32_MAX / 2);
 	u32 diff;
 
-	if (!p->srtt) {
-		p->srtt = max(r, 1U);
-		p->rttvar = r / 2;
+	if (!s->mean) {
+		s->mean = max(r, 1U);
+		s->var = r / 2;
 	} else {
-		diff = r > p->srtt ? r - p->srtt : p->srtt - r;
-		p->rttvar = p->rttvar - p->rttvar / 4 + diff / 4;
-		p->srtt = max(p->srtt - p->srtt / 8 + r / 8, 1U);
+		diff = r > s->mean ? r - s->mean : s->mean - r;
+		s->var = s->var - s->var / 4 + diff / 4;
+		s->mean = max(s->mean - s->mean / 8 + r / 8, 1U);
 	}
 }
 
-/* How long an answer may take, as far as round trips say. */
-u64 mroce_path_patience(const struct mroce_txpath *p)
+void mroce_path_rtt(struct mroce_tx *tx, struct mroce_txpath *p, u64 rtt)
 {
-	u64 pto = p->srtt ? (u64)p->srtt + 4 * (u64)p->rttvar + MROCE_ACK_DELAY : PTO_UNKNOWN;
+	struct mroce_srtt s = { p->srtt, p->rttvar };
 
-	return max(pto, MROCE_PTO_FLOOR);
+	smooth(&s, rtt);
+	p->srtt = s.mean;
+	p->rttvar = s.var;
+	smooth(&tx->plane[p->plane].srtt, rtt);
+}
+
+/* When the answer should be there that takes as long as @s says. */
+static u64 within(const struct mroce_txpath *p, const struct mroce_srtt *s)
+{
+	u64 spread = 4 * (u64)s->var;
+
+	/* where it is not kept back that time is room for a host that is busy */
+	return s->mean + (p->asked ? max(spread, (u64)MROCE_ACK_DELAY) : spread + MROCE_ACK_DELAY);
+}
+
+/*
+ * How long an answer may take, as far as round trips say. A path that has a packet now and then
+ * hears of a queue that grows long after its peers have: so as long as theirs take, at least.
+ */
+u64 mroce_path_patience(const struct mroce_tx *tx, const struct mroce_txpath *p)
+{
+	const struct mroce_srtt own = { p->srtt, p->rttvar };
+
+	if (!p->srtt)
+		return PTO_UNKNOWN;
+	return max3(within(p, &own), within(p, &tx->plane[p->plane].srtt), (u64)MROCE_PTO_FLOOR);
 }
 
 /*
  * With each timeout in a row it doubles up to the cap, which is of the doubling: a path whose round
  * trips are longer than that is not to be asked again before it can have answered.
  */
-u64 mroce_path_pto(const struct mroce_txpath *p)
+u64 mroce_path_pto(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {
-	u64 pto = mroce_path_patience(p);
+	u64 pto = mroce_path_patience(tx, p);
 
 	return min(pto << min_t(u8, p->timeouts, 10), max(pto, MROCE_PROBE_CAP));
 }
@@ -235,7 +259,7 @@ void mroce_path_arm(struct mroce_tx *tx, struct mroce_txpath *p)
 		p->probe_at = MROCE_NEVER;
 		return;
 	}
-	p->probe_at = mroce_path_owes(p) + mroce_path_pto(p);
+	p->probe_at = mroce_path_owes(p) + mroce_path_pto(tx, p);
 	mroce_tx_want(tx, p->probe_at);
 }
 
@@ -268,6 +292,7 @@ void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->srtt = 0;
 	p->rttvar = 0;
 	p->threshold = 0;
+	p->gaps = 0;
 	p->big_lost = 0;
 	p->strikes = 0;
 	p->sizing = false;

@@ -43,6 +43,7 @@ void mroce_plane_leave(struct mroce_tx *tx, struct mroce_txpath *p)
 	if (!--pl->npaths) {
 		pl->base = 0;
 		pl->drain_until = 0;
+		pl->srtt = (struct mroce_srtt){ 0 };
 		pl->rtts = (struct mroce_rtts){ 0 };
 		pl->nrtts = 0;
 	}
@@ -110,7 +111,7 @@ static void drain(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
 	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 
-	pl->drain_until = now + DRAIN_TIMEOUTS * mroce_path_pto(p);
+	pl->drain_until = now + DRAIN_TIMEOUTS * mroce_path_pto(tx, p);
 	pl->drained_at = MROCE_NEVER;
 	pl->samples = 0;
 	pl->sampled = U32_MAX;

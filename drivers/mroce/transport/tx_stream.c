@@ -645,7 +645,7 @@ u64 mroce_txs_awaited(const struct mroce_txs *txs)
 		const struct mroce_txpath *p = &tx->path[i];
 
 		if (p->head != p->tail)
-			until = max(until, mroce_path_owes(p) + 2 * mroce_path_pto(p));
+			until = max(until, mroce_path_owes(p) + 2 * mroce_path_pto(tx, p));
 	}
 	return until;
 }
