@@ -611,6 +611,70 @@ static void paths_take_turns(struct kunit *test)
 				env->tx.path[i].cwnd + 10 * (ENV_PSIZE + MROCE_OVERHEAD));
 }
 
+/* Packet by packet a window is rounded up to whole ones, as long as the plane's is kept. */
+static void windows_round_up(struct kunit *test)
+{
+	const u32 cost = ENV_PSIZE + MROCE_OVERHEAD;
+	struct tx_env *env = test->priv;
+	u32 train, i;
+
+	for (train = 1; train <= 10; train += 9) {
+		tx_env_restart(test, 4, train * ENV_PSIZE);
+		tx_open(test, 0);
+		for (i = 0; i < 4; i++)
+			mroce_cc_window(&env->tx, &env->tx.path[i], cost + cost / 2);
+		for (i = 0; i < 8; i++)
+			tx_post(env, 0, MROCE_OP_WRITE, ENV_PSIZE);
+		KUNIT_EXPECT_EQ(test, tx_pick_all(env), train == 1 ? 6 : 4);
+		for (i = 0; i < 4; i++)
+			KUNIT_EXPECT_LE(test, env->tx.path[i].inflight, 2 * cost);
+	}
+}
+
+/* A path whose answer is late gets one packet more, once in that time. */
+static void late_answer(struct kunit *test)
+{
+	const u32 cost = ENV_PSIZE + MROCE_OVERHEAD;
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	u32 i, lent;
+
+	tx_env_restart(test, 2, 10 * ENV_PSIZE);
+	tx_open(test, 0);
+	p = &env->tx.path[0];
+	mroce_cc_window(&env->tx, p, cost);
+	mroce_cc_window(&env->tx, &env->tx.path[1], 100 * cost);
+	for (i = 0; i < 2; i++)
+		tx_post(env, 0, MROCE_OP_WRITE, ENV_PSIZE);
+	KUNIT_ASSERT_EQ(test, tx_pick_all(env), 2);
+	KUNIT_ASSERT_EQ(test, p->inflight, cost);
+	p->srtt = 400 * MROCE_USEC;
+	for (i = 0; i < 2; i++) {
+		/* 5/4 round trips, and what an ACK may be kept back unless it is asked for */
+		p->asked = i;
+		env->now += i ? 490 * MROCE_USEC : 690 * MROCE_USEC;
+		tx_post(env, 0, MROCE_OP_WRITE, 3 * ENV_PSIZE);
+		tx_pick_all(env);
+		KUNIT_EXPECT_EQ(test, p->inflight, (i + 1) * cost);
+		p->asked = i;
+		env->now += 20 * MROCE_USEC;
+		for (lent = 0; lent < 3; lent++)
+			tx_post(env, 0, MROCE_OP_WRITE, 3 * ENV_PSIZE);
+		tx_pick_all(env);
+		KUNIT_EXPECT_EQ(test, p->inflight, (i + 2) * cost);
+	}
+	/* not more than the windows of the plane hold together, and none that was not timed yet */
+	env->now += MROCE_MSEC;
+	p->srtt = 0;
+	tx_post(env, 0, MROCE_OP_WRITE, 3 * ENV_PSIZE);
+	tx_pick_all(env);
+	KUNIT_EXPECT_EQ(test, p->inflight, 3 * cost);
+	p->srtt = 400 * MROCE_USEC;
+	mroce_cc_window(&env->tx, &env->tx.path[1], cost);
+	tx_post(env, 0, MROCE_OP_WRITE, 3 * ENV_PSIZE);
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 0);
+}
+
 /* One packet behind a train goes where that went; of other streams, or more, it goes on. */
 static void a_message_ends_where_it_was(struct kunit *test)
 {
@@ -937,6 +1001,8 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(streams_take_turns),
 				     KUNIT_CASE(responses_first),
 				     KUNIT_CASE(paths_take_turns),
+				     KUNIT_CASE(windows_round_up),
+				     KUNIT_CASE(late_answer),
 				     KUNIT_CASE(a_message_ends_where_it_was),
 				     KUNIT_CASE(asks_when_dry),
 				     KUNIT_CASE(asks_for_nobody),

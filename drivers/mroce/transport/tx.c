@@ -368,6 +368,18 @@ static struct mroce_txpath *last_resort(struct mroce_tx *tx, bool any, u32 *room
 }
 
 /*
+ * What fills the path's window should have been answered. If one packet is all that the window
+ * holds, nothing behind it shows that it is lost: one more does, before the timeout.
+ */
+static bool overdue(const struct mroce_txpath *p, u64 now)
+{
+	u64 since = max(p->last_sent, p->last_ack);
+
+	return p->srtt && p->head != p->tail &&
+	       now - since > p->srtt + p->srtt / 4 + (p->asked ? 0 : MROCE_ACK_DELAY);
+}
+
+/*
  * A path that may carry data, with *@room bytes of window: the lightest of the next few in turn
  * that have room. @any: for control, which no window holds back.
  */
@@ -389,6 +401,8 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, 
 		if (!ready[p->plane])
 			continue;
 		r = any ? U32_MAX : mroce_path_room(tx, p);
+		if (!r && overdue(p, now))
+			r = mroce_path_lent(tx, p);
 		if (!r) {
 			full |= BIT(p->plane);
 			continue;

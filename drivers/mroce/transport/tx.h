@@ -618,11 +618,22 @@ static inline u32 mroce_path_room(const struct mroce_tx *tx, const struct mroce_
 	const struct mroce_tx_plane *pl = &tx->plane[p->plane];
 	u32 cost = mroce_packet_cost(tx), least = cost + MROCE_SMALL_CHANGE;
 
-	if (p->inflight + MROCE_SMALL_CHANGE >= max(p->cwnd, least))
+	/* packet by packet a window is rounded up, for the next one to show that one is lost */
+	if (p->inflight + cost > max(p->cwnd, least) &&
+	    (tx->train > tx->max_payload || p->inflight + MROCE_SMALL_CHANGE >= p->cwnd))
 		return 0;
 	if (pl->inflight + cost <= pl->window)
 		return pl->window - pl->inflight;
 	return pl->inflight + cost <= least ? cost : 0;
+}
+
+/* The same of a packet that is lent to a path whose window is full. */
+static inline u32 mroce_path_lent(const struct mroce_tx *tx, const struct mroce_txpath *p)
+{
+	const struct mroce_tx_plane *pl = &tx->plane[p->plane];
+	u32 cost = mroce_packet_cost(tx);
+
+	return pl->inflight + cost <= pl->window ? cost : 0;
 }
 
 /* More, or less (negative), is in flight on the path. */
