@@ -653,7 +653,8 @@ static void late_answer(struct kunit *test)
 		/* 5/4 round trips, and what an ACK may be kept back unless it is asked for */
 		p->asked = i;
 		env->now += i ? 490 * MROCE_USEC : 690 * MROCE_USEC;
-		tx_post(env, 0, MROCE_OP_WRITE, 3 * ENV_PSIZE);
+		for (lent = 0; lent < 3; lent++)
+			tx_post(env, 0, MROCE_OP_WRITE, 3 * ENV_PSIZE);
 		tx_pick_all(env);
 		KUNIT_EXPECT_EQ(test, p->inflight, (i + 1) * cost);
 		p->asked = i;
