@@ -223,6 +223,27 @@ static void asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mroce_path_pto(&env->tx, p), MSEC);
 }
 
+/* Where no path is ACTIVE data go by a SUSPECT one. Whether they ask for an ACK or not: it waits. */
+static void data_shorten_no_round(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	u16 length[8];
+
+	single(test, 1);
+	p = &env->tx.path[0];
+	load(test, 0);
+	tx_post(env, 0, MROCE_OP_WRITE, 100)->note |= MROCE_MSG_LAZY;
+	env->now += 100 * MROCE_USEC;
+	KUNIT_ASSERT_EQ(test, tx_pick_all(env), 1);
+	KUNIT_ASSERT_FALSE(test, p->asked);
+	next_timeout(test, 0, length, 8);
+	KUNIT_ASSERT_EQ(test, p->state, MROCE_PATH_SUSPECT);
+	/* the oldest went again */
+	KUNIT_ASSERT_TRUE(test, p->asked);
+	KUNIT_EXPECT_EQ(test, p->probe_at, env->now + mroce_path_pto(&env->tx, p));
+}
+
 /*
  * When everything is silent one path asks at a time, not always the same; the first answer
  * makes the others ask for themselves.
@@ -899,6 +920,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(suspect),
 				     KUNIT_CASE(long_round_trips),
 				     KUNIT_CASE(peers_round_trips),
 				     KUNIT_CASE(asked_for),
+				     KUNIT_CASE(data_shorten_no_round),
 				     KUNIT_CASE(one_asks_for_all),
 				     KUNIT_CASE(what_fails),
 				     KUNIT_CASE(evacuation),

@@ -557,7 +557,9 @@ static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct
 		}
 		if (ask != p->asked) {
 			p->asked = ask;
-			mroce_path_arm(tx, p);
+			/* a SUSPECT one waits for the end of its round */
+			if (p->state == MROCE_PATH_ACTIVE)
+				mroce_path_arm(tx, p);
 		}
 	}
 	txs->deficit -= cost;
