@@ -195,7 +195,7 @@ void mroce_txhalf_settle(struct mroce_txhalf *h);
  * said ----
  */
 
-/* Queue pair of a stream id or QPN, with a reference; NULL. Under RCU. */
+/* Queue pair of a stream id or QPN, with a reference; NULL. */
 struct mroce_qp *mroce_qp_by_stream(struct mroce_dev *dev, u32 id);
 struct mroce_qp *mroce_qp_by_qpn(struct mroce_dev *dev, u32 qpn);
 void mroce_qp_put(struct mroce_qp *qp);

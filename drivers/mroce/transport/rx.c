@@ -250,7 +250,7 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 	}
 	count_arrival(rx, p, op);
 	below = p->any && !mroce_seq_after(op->data.base.number, p->high);
-	/* the network itself repeated it if its own number had arrived: no news of a wrong loss */
+	/* the network itself repeated it if its own number had arrived: the sender did not */
 	repeated = below && bit_of(p, op->data.base.number);
 	now = enter_numbers(p, op) || below;
 	if (op->duplicate && !repeated)

@@ -369,7 +369,8 @@ static struct mroce_txpath *last_resort(struct mroce_tx *tx, bool any, u32 *room
 
 /*
  * What fills the path's window should have been answered. If one packet is all that the window
- * holds, nothing behind it shows that it is lost: one more does, before the timeout.
+ * holds, nothing behind it shows that it is lost: one more does, before the timeout, which counts
+ * from the oldest all the same. Another one only as long after that.
  */
 static bool overdue(const struct mroce_txpath *p, u64 now)
 {

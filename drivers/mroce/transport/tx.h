@@ -203,7 +203,7 @@ struct mroce_rtts {
  * struct mroce_txpath - a path as its sender knows it
  * @plane: that it belongs to, index in struct mroce_tx's list; a change starts a new epoch
  * @down: nothing can be sent there: its plane has no carrier
- * @asked: its last packet asks for an ACK, which is not kept back then
+ * @asked: its last data packet asks for an ACK, which is not kept back then
  * @probes: to be sent in this round; @sizing: the first of them as large as a packet may be
  * @size: payload that it passes, bytes; more is sent as IP fragments
  * @next: number of the next packet

@@ -93,7 +93,10 @@ static void note_gaps(struct mroce_txpath *p, u32 number, u64 lost)
 		u32 gap = number + __ffs64(lost);
 		s32 ahead = mroce_seq_diff(gap, p->gap);
 
-		/* they come in order, so one far below is half of all numbers later */
+		/*
+		 * nearly in order, refused ones apart: one far below is half of all numbers later,
+		 * and nothing is known of those in between
+		 */
 		if (ahead <= -64)
 			p->gaps = 0;
 		if (ahead > 0 || !p->gaps) {

@@ -3,9 +3,10 @@
  * What this processor has looked up in an xarray, which is as deep as its keys are large, while the
  * same few are asked for all the time. A slot is good as long as nothing was erased since, of any
  * device: who erases counts that up afterwards (mroce_found_erased()) and frees what was found
- * only a grace period, or the last reference, later.
+ * only when the last reference is gone and a grace period is over.
  *
- * Bottom halves off, which is as good as rcu_read_lock() here, and never in hard interrupts.
+ * Bottom halves off, which is as good as rcu_read_lock() here and keeps everybody else from this
+ * processor's slots; so never in hard interrupts.
  */
 #ifndef MROCE_VERBS_FOUND_H
 #define MROCE_VERBS_FOUND_H
