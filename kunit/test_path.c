@@ -223,7 +223,7 @@ static void asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mroce_path_pto(&env->tx, p), MSEC);
 }
 
-/* Where no path is ACTIVE data go by a SUSPECT one. Whether they ask for an ACK or not: it waits. */
+/* Data that go by a SUSPECT path, for none is ACTIVE, leave its round as long as it is. */
 static void data_shorten_no_round(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
