@@ -718,6 +718,18 @@ static void a_message_ends_where_it_was(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->x.count, 10);
 	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
 
+	/* nor is the plane's pace disregarded, or that its queue is to drain */
+	tx_env_restart(test, 4, 10 * ENV_PSIZE);
+	tx_open(test, 0);
+	tx_post(env, 0, MROCE_OP_WRITE, 10 * ENV_PSIZE + 1);
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	path = env->x.path;
+	env->tx.plane[0].drain_until = env->now + MROCE_MSEC;
+	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
+	env->tx.plane[0].drain_until = 0;
+	KUNIT_ASSERT_TRUE(test, tx_pick_data(env));
+	KUNIT_EXPECT_EQ(test, env->x.path, path);
+
 	/* trains of one packet: each by another path */
 	tx_env_restart(test, 4, ENV_PSIZE);
 	tx_open(test, 0);

@@ -516,6 +516,31 @@ static void path_fails_and_heals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i, 3);
 }
 
+/* A run that lies in two words of the bitmap, part of which was acknowledged before. */
+static void runs_overlap(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txs *txs = &env->req[0];
+	u32 word, i;
+
+	single(test, 1);
+	mroce_cc_window(&env->tx, &env->tx.path[0], 1 << 20);
+	tx_post(env, 0, MROCE_OP_WRITE, 200 * ENV_PSIZE);
+	KUNIT_ASSERT_EQ(test, tx_pick_all(env), 200);
+	word = round_up(txs->una + 1, 64) + 64;
+	mroce_txs_acked_run(txs, word, 4, env->now);
+	KUNIT_EXPECT_EQ(test, txs->nacked, 4);
+	mroce_txs_acked_run(txs, word - 4, 6, env->now);
+	KUNIT_EXPECT_EQ(test, txs->nacked, 8);
+	for (i = 0; i < 12; i++)
+		KUNIT_EXPECT_EQ(test, test_bit((word - 6 + i) & txs->wmask, txs->acked),
+				i >= 2 && i < 10);
+	while (mroce_seq_before(txs->una, word - 4))
+		mroce_txs_acked_run(txs, txs->una, min(64U, word - 4 - txs->una), env->now);
+	KUNIT_EXPECT_EQ(test, txs->una, word + 4);
+	KUNIT_EXPECT_EQ(test, txs->nacked, 0);
+}
+
 /* ---- reordering ---- */
 
 /*
@@ -772,6 +797,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(gap_is_resent_at_once),
 				     KUNIT_CASE(tail_loss),
 				     KUNIT_CASE(timeouts_double),
 				     KUNIT_CASE(path_fails_and_heals),
+				     KUNIT_CASE(runs_overlap),
 				     KUNIT_CASE(threshold),
 				     KUNIT_CASE(each_late_one_tells),
 				     KUNIT_CASE(threshold_has_a_time_bound),
