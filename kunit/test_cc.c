@@ -536,6 +536,32 @@ static void heavy_loss_of_small_windows(struct kunit *test)
 	KUNIT_EXPECT_LE(test, window(env), 3 * COST);
 }
 
+/* Many paths with little each: what all of them lose ends growth, until it is old. */
+static void loss_of_all(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 before, i;
+
+	begin(test, 1, 1);
+	set_windows(env, 20 * COST, false);
+	turn(env, RTT, 0, 0);
+	before = window(env);
+	for (i = 0; i < 5; i++)
+		turn(env, RTT, 0, 0);
+	KUNIT_EXPECT_GE(test, window(env), before + 4 * COST);
+	/* by other paths: none of it is this one's */
+	env->tx.recent = 1000;
+	env->tx.recent_lost = 140;
+	before = window(env);
+	for (i = 0; i < 2; i++)
+		turn(env, RTT, 0, 0);
+	KUNIT_EXPECT_EQ(test, window(env), before);
+	for (i = 0; i < 10; i++)
+		turn(env, RTT, 0, 0);
+	KUNIT_EXPECT_LT(test, env->tx.recent_lost * 8, env->tx.recent);
+	KUNIT_EXPECT_GE(test, window(env), before + 4 * COST);
+}
+
 /* A network that marks everything has nothing to say: delay governs, and start-up goes on. */
 static void all_marked(struct kunit *test)
 {
@@ -829,6 +855,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(planes_share_paths),
 				     KUNIT_CASE(seeing_again_ends),
 				     KUNIT_CASE(heavy_loss),
 				     KUNIT_CASE(heavy_loss_of_small_windows),
+				     KUNIT_CASE(loss_of_all),
 				     KUNIT_CASE(all_marked),
 				     KUNIT_CASE(ect_is_dropped),
 				     KUNIT_CASE(floor_is_the_connections),

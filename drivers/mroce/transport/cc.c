@@ -279,10 +279,10 @@ static u32 growth(struct mroce_tx *tx, struct mroce_txpath *p, u32 acked, u64 no
 	return clamp_t(u64, step, 1, acked);
 }
 
-/* Is what is lost more than chance explains, as far as it was counted? */
-static bool losing(const struct mroce_txpath *p)
+/* Is what is lost more than chance explains, by this path or, where each has little, by all? */
+static bool losing(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {
-	return p->loss.heavy ||
+	return p->loss.heavy || tx->recent_lost * HEAVY_LOSS > tx->recent ||
 	       (p->loss.events > 1 && p->loss.lost * HEAVY_LOSS > p->loss.packets);
 }
 
@@ -320,7 +320,7 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 		most -= min(most, p->round_cut);
 		cut(tx, p, min_t(u64, (u64)marked * mroce_packet_cost(tx) / 2, most), FLOOR_SHIFT);
 	} else if (acked_bytes && p->newest <= pl->full_at && p->cwnd < CWND_LAST &&
-		   !losing(p) && !delayed(tx, p)) {
+		   !losing(tx, p) && !delayed(tx, p)) {
 		/* only a window that was full since then grows (rule 18) */
 		grown = p->cwnd + growth(tx, p, acked_bytes, now);
 		if (p->cwnd >= p->ssthresh)
