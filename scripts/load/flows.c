@@ -244,6 +244,7 @@ static void connect_qp(struct ibv_qp *qp, struct dev *dev, struct ibv_qp *peer, 
 			},
 	};
 	struct ibv_port_attr port;
+	int err, tries = 5;
 
 	if (ibv_query_device(dev->ctx, &limits) || ibv_query_port(dev->ctx, 1, &port))
 		die("%s: cannot query: %m", dev->name);
@@ -251,10 +252,15 @@ static void connect_qp(struct ibv_qp *qp, struct dev *dev, struct ibv_qp *peer, 
 		reads = limits.max_qp_rd_atom;
 	attr.path_mtu = port.active_mtu;
 	attr.max_dest_rd_atomic = reads;
-	if (ibv_modify_qp(qp, &attr,
-			  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
-		die("%s to %s: RTR: %m", dev->name, remote->name);
+	/* the kernel asks for the neighbour's address once a second, and waits for one second */
+	do {
+		err = ibv_modify_qp(qp, &attr,
+				    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+					    IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+					    IBV_QP_MIN_RNR_TIMER);
+	} while (err == ETIMEDOUT && --tries);
+	if (err)
+		die("%s to %s: RTR: %s", dev->name, remote->name, strerror(err));
 	attr = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS,
 		.timeout = 17,
