@@ -222,7 +222,9 @@ static u64 within(const struct mroce_txpath *p, const struct mroce_srtt *s)
 	u64 spread = 4 * (u64)s->var;
 
 	/* where it is not kept back that time is room for a host that is busy */
-	return s->mean + (p->asked ? max(spread, (u64)MROCE_ACK_DELAY) : spread + MROCE_ACK_DELAY);
+	if (p->asked)
+		return s->mean + max_t(u64, spread, MROCE_ACK_DELAY);
+	return s->mean + spread + MROCE_ACK_DELAY;
 }
 
 /*
