@@ -95,8 +95,6 @@ fabric() {
 			net.ipv4.conf.all.arp_announce=2
 	done
 	on r sysctl -qw net.ipv4.ip_forward=1
-	# a bridge floods a question for an address to all its ports at once, which is more than this holds by default
-	sysctl -qw net.core.netdev_max_backlog=100000
 	sysctl -qw net.ipv4.neigh.default.gc_thresh1=8192 net.ipv4.neigh.default.gc_thresh2=16384 net.ipv4.neigh.default.gc_thresh3=32768
 	fabric_side a x 1 "$na"
 	fabric_side b y 2 "$nb"

@@ -372,7 +372,7 @@ static struct mroce_txpath *last_resort(struct mroce_tx *tx, bool any, u32 *room
  * holds, nothing behind it shows that it is lost: one more does, before the timeout, which counts
  * from the oldest all the same. Another one only as long after that.
  */
-static bool overdue(const struct mroce_txpath *p, u64 now)
+static bool answer_is_late(const struct mroce_txpath *p, u64 now)
 {
 	u64 since = max(p->last_sent, p->last_ack);
 
@@ -402,7 +402,7 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, 
 		if (!ready[p->plane])
 			continue;
 		r = any ? U32_MAX : mroce_path_room(tx, p);
-		if (!r && overdue(p, now))
+		if (!r && answer_is_late(p, now))
 			r = mroce_path_lent(tx, p);
 		if (!r) {
 			full |= BIT(p->plane);

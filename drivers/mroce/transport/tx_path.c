@@ -78,8 +78,7 @@ static struct mroce_sent *extend(struct mroce_txpath *p, const struct mroce_xmit
 
 	if (p->head == p->tail || s->txs != x->txs || s->kind != MROCE_XMIT_DATA ||
 	    s->resend || x->resend || s->count == MROCE_TRAIN_MAX ||
-	    s->open != GENMASK_ULL(s->count - 1, 0) || s->spn + s->count != x->data.spn ||
-	    s->number + s->count != p->next)
+	    s->open != GENMASK_ULL(s->count - 1, 0) || s->spn + s->count != x->data.spn)
 		return NULL;
 	if (s->count > 1 && s->last != s->psize)
 		return NULL;
