@@ -224,7 +224,7 @@ void mroce_plane_drain(struct mroce_dev *dev, int slot);
 void mroce_plane_del(struct mroce_dev *dev, int slot);
 void mroce_planes_free(struct mroce_dev *dev);
 
-/* conn/conn.c: a device's connections */
+/* conn/conn.c, conn/peers.c: a device's connections */
 
 /* Carriers of planes have changed; @announce: their list, which peers are told. Any context. */
 void mroce_conns_planes(struct mroce_dev *dev, bool announce);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Lifetimes of halves, and the tables that they are found in: of the whole module, read under RCU,
- * changed under table_lock (bottom halves off; outside halves' locks).
+ * changed under mroce_table_lock (bottom halves off; outside halves' locks).
  *
  * A half lives as long as it has references. The tables hold one, which goes with the half's
  * removal: unlinked, marked gone, a grace period, then timer, tasklet and routes. So whoever found
@@ -30,7 +30,7 @@
 #define MAX_RX_SHIFT	6		/* and of their memory 1/64 of the host's */
 #define MAX_RX_ADDR	1024		/* of these, of one address: a HELLO looks through them */
 
-static DEFINE_SPINLOCK(table_lock);
+DEFINE_SPINLOCK(mroce_table_lock);
 /*
  * own ids are ours and random, so nobody else chooses a bucket; addresses are hashed with a secret
  */
@@ -198,20 +198,9 @@ again:
 	return port;
 }
 
-/* Is it an address that is known to be the peer's? Under table_lock. */
-static bool is_at(const struct mroce_txhalf *h, const struct in6_addr *addr)
-{
-	u32 i;
-
-	for (i = 0; i < h->nplanes; i++)
-		if (h->peer_ok & BIT(i) && ipv6_addr_equal(&h->peer_planes[i], addr))
-			return true;
-	return false;
-}
-
 /*
- * The half toward an address; under table_lock. One that is dead is not found: its users are on
- * their way out.
+ * The half toward an address; under mroce_table_lock. One that is dead is not found: its users are
+ * on their way out.
  */
 static struct mroce_txhalf *txhalf_find(struct mroce_dev *dev, const struct in6_addr *daddr)
 {
@@ -228,33 +217,10 @@ static struct mroce_txhalf *txhalf_find(struct mroce_dev *dev, const struct in6_
 			continue;
 		if (found && h->tx.instance == found->tx.instance)
 			return h;
-		if (!found && is_at(h, daddr))
+		if (!found && mroce_txhalf_is_at(h, daddr))
 			return h;
 	}
 	return found;
-}
-
-/* Planes of the peer, under table_lock. An address that was known stays known. */
-static void peers_set(struct mroce_txhalf *h, const struct mroce_hello *hello)
-{
-	u32 i, n = clamp_t(u32, hello->nplanes, 1, MROCE_MAX_PLANES);
-	struct in6_addr addr[MROCE_MAX_PLANES];
-	unsigned long ok = BIT(0);
-
-	if (h->nplanes && mroce_seq_before(hello->serial, h->peer_serial))
-		return;
-	/* the one that it is spoken to at, whatever it says */
-	addr[0] = h->daddr;
-	for (i = 1; i < n; i++) {
-		memcpy(&addr[i], hello->plane[i].addr, sizeof(addr[i]));
-		if (is_at(h, &addr[i]))
-			ok |= BIT(i);
-	}
-	memcpy(h->peer_planes, addr, n * sizeof(addr[0]));
-	h->nplanes = n;
-	h->peer_ok = ok;
-	h->peer_serial = hello->serial;
-	set_bit(MROCE_PLANES_LOOK, &h->planes_todo);
 }
 
 struct mroce_txhalf *mroce_txhalf_next(struct mroce_dev *dev, struct mroce_txhalf *last,
@@ -262,7 +228,7 @@ struct mroce_txhalf *mroce_txhalf_next(struct mroce_dev *dev, struct mroce_txhal
 {
 	struct mroce_txhalf *h, *found = NULL;
 
-	spin_lock_bh(&table_lock);
+	spin_lock_bh(&mroce_table_lock);
 	/* in the order of their numbers; one that was unlinked meanwhile is in no list of ours */
 	if (last && !hlist_unhashed(&last->by_id))
 		h = list_next_entry(last, node);
@@ -273,68 +239,8 @@ struct mroce_txhalf *mroce_txhalf_next(struct mroce_dev *dev, struct mroce_txhal
 			found = mroce_txhalf_hold(h);
 			break;
 		}
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 	return found;
-}
-
-u32 mroce_txhalf_peers(struct mroce_txhalf *h, struct in6_addr *peer)
-{
-	u32 n;
-
-	spin_lock_bh(&table_lock);
-	n = h->nplanes;
-	memcpy(peer, h->peer_planes, n * sizeof(*peer));
-	spin_unlock_bh(&table_lock);
-	if (!n)
-		peer[n++] = h->daddr;
-	return n;
-}
-
-void mroce_txhalf_learn(struct mroce_dev *dev, u64 instance, const struct mroce_hello *hello)
-{
-	struct mroce_txhalf *h;
-	struct in6_addr first;
-
-	memcpy(&first, hello->plane[0].addr, sizeof(first));
-	spin_lock_bh(&table_lock);
-	list_for_each_entry(h, &dev->conns->tx, node) {
-		if (READ_ONCE(h->tx.state) != MROCE_TX_OPEN || h->tx.instance != instance)
-			continue;
-		/* a list is of one family; one of the other's is in the answer to a HELLO */
-		if (mroce_addr_v4(&first) == mroce_addr_v4(&h->daddr))
-			peers_set(h, hello);
-		else
-			set_bit(MROCE_PLANES_ANNOUNCE, &h->planes_todo);
-		mroce_xmit_soon(h);
-	}
-	spin_unlock_bh(&table_lock);
-}
-
-void mroce_txhalf_peer_ok(struct mroce_txhalf *h, const struct in6_addr *addr)
-{
-	u32 i;
-
-	spin_lock_bh(&table_lock);
-	for (i = 0; i < h->nplanes; i++)
-		if (ipv6_addr_equal(&h->peer_planes[i], addr))
-			h->peer_ok |= BIT(i);
-	spin_unlock_bh(&table_lock);
-}
-
-void mroce_conns_planes(struct mroce_dev *dev, bool announce)
-{
-	struct mroce_txhalf *h;
-
-	if (!dev->conns)
-		return;
-	spin_lock_bh(&table_lock);
-	list_for_each_entry(h, &dev->conns->tx, node) {
-		set_bit(MROCE_PLANES_LOOK, &h->planes_todo);
-		if (announce)
-			set_bit(MROCE_PLANES_ANNOUNCE, &h->planes_todo);
-		mroce_xmit_soon(h);
-	}
-	spin_unlock_bh(&table_lock);
 }
 
 unsigned int mroce_conns_payload(struct mroce_dev *dev)
@@ -343,13 +249,13 @@ unsigned int mroce_conns_payload(struct mroce_dev *dev)
 	struct mroce_rxhalf *r;
 	unsigned int most = 0;
 
-	spin_lock_bh(&table_lock);
+	spin_lock_bh(&mroce_table_lock);
 	list_for_each_entry(h, &dev->conns->tx, node)
 		if (READ_ONCE(h->tx.state) == MROCE_TX_OPEN)
 			most = max_t(unsigned int, most, h->tx.agreed);
 	list_for_each_entry(r, &dev->conns->rx, node)
 		most = max_t(unsigned int, most, r->agreed);
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 	return most;
 }
 
@@ -359,7 +265,7 @@ void mroce_conns_plane_gone(struct mroce_dev *dev, int ifindex)
 	struct mroce_rxhalf *r;
 	u32 i;
 
-	spin_lock_bh(&table_lock);
+	spin_lock_bh(&mroce_table_lock);
 	list_for_each_entry(h, &dev->conns->tx, node)
 		for (i = 0; i < h->nflows; i++)
 			if (h->flow[i].ifindex == ifindex)
@@ -372,20 +278,7 @@ void mroce_conns_plane_gone(struct mroce_dev *dev, int ifindex)
 			if (READ_ONCE(r->via[i].ifindex) == ifindex)
 				WRITE_ONCE(r->via[i].ifindex, 0);
 	}
-	spin_unlock_bh(&table_lock);
-}
-
-void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack)
-{
-	struct mroce_txhalf *e;
-
-	spin_lock_bh(&table_lock);
-	peers_set(h, ack);
-	list_for_each_entry(e, &h->dev->conns->tx, node)
-		if (e != h && !e->joins && READ_ONCE(e->tx.state) == MROCE_TX_OPEN &&
-		    e->tx.instance == ack->instance)
-			h->joins = true;
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 }
 
 void mroce_txhalf_ask(struct mroce_dev *dev, const struct in6_addr *addr, u64 instance)
@@ -513,9 +406,9 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 	int mtu;
 
 	for (;;) {
-		spin_lock_bh(&table_lock);
+		spin_lock_bh(&mroce_table_lock);
 		if (conns->stopped) {
-			spin_unlock_bh(&table_lock);
+			spin_unlock_bh(&mroce_table_lock);
 			if (fresh)
 				mroce_txhalf_put(fresh);
 			return ERR_PTR(-ENODEV);
@@ -523,7 +416,7 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 		h = txhalf_find(dev, daddr);
 		if (h || fresh)
 			break;
-		spin_unlock_bh(&table_lock);
+		spin_unlock_bh(&mroce_table_lock);
 
 		fresh = txhalf_alloc(dev, saddr, daddr);
 		if (!fresh)
@@ -546,7 +439,7 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 	}
 	h->users++;
 	mroce_txhalf_hold(h);
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 
 	if (fresh && h != fresh) {
 		mroce_txhalf_put(fresh);
@@ -562,49 +455,11 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 
 void mroce_txhalf_detach(struct mroce_txhalf *h)
 {
-	spin_lock_bh(&table_lock);
+	spin_lock_bh(&mroce_table_lock);
 	if (!--h->users)
 		h->idle_since = jiffies;
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 	mroce_txhalf_put(h);
-}
-
-/* ---- who is where ---- */
-
-bool mroce_peer_at(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *addr,
-		   u64 instance)
-{
-	struct mroce_conns *conns = dev->conns;
-	struct mroce_txhalf *h;
-	bool found = false;
-
-	spin_lock_bh(&table_lock);
-	list_for_each_entry(h, &conns->tx, node) {
-		if (READ_ONCE(h->tx.state) != MROCE_TX_OPEN || h->tx.instance != instance)
-			continue;
-		found = ipv6_addr_equal(&h->daddr, addr) || is_at(h, addr);
-		if (found)
-			break;
-	}
-	if (!found && !conns->stopped && !test_and_set_bit(0, &conns->verifying)) {
-		conns->unproven = *addr;
-		conns->unproven_own = *saddr;
-		queue_work(mroce_wq, &conns->verify);
-	}
-	spin_unlock_bh(&table_lock);
-	return found;
-}
-
-/* A half toward that address learns it; it lingers long enough for the next OPEN. */
-static void verify(struct work_struct *work)
-{
-	struct mroce_conns *conns = container_of(work, struct mroce_conns, verify);
-	struct mroce_txhalf *h;
-
-	h = mroce_txhalf_attach(conns->dev, &conns->unproven_own, &conns->unproven);
-	if (!IS_ERR(h))
-		mroce_txhalf_detach(h);
-	clear_bit(0, &conns->verifying);
 }
 
 /* ---- receiving halves ---- */
@@ -653,7 +508,7 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 	}
 	atomic_inc(&conns->alive);
 
-	spin_lock_bh(&table_lock);
+	spin_lock_bh(&mroce_table_lock);
 	if (conns->stopped)
 		err = -ENODEV;
 	else if (conns->nrx >= MAX_RX || conns->rx_size + rxhalf_size(npaths) > conns->rx_size_max)
@@ -676,7 +531,7 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 		hash_add_rcu(rx_addrs, &h->by_addr, addr_key(saddr));
 		queue_delayed_work(mroce_wq, &conns->linger, LINGER_STEP);
 	}
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 	if (err) {
 		mroce_rxhalf_put(h);
 		mroce_rxhalf_put(h);
@@ -689,11 +544,11 @@ void mroce_rxhalves_weigh(struct mroce_dev *dev, const struct in6_addr *saddr, u
 {
 	struct mroce_rxhalf *h;
 
-	spin_lock_bh(&table_lock);
+	spin_lock_bh(&mroce_table_lock);
 	hash_for_each_possible(rx_addrs, h, by_addr, addr_key(saddr))
 		if (h->dev == dev && ipv6_addr_equal(&h->saddr, saddr))
 			mroce_shares_weigh(h, weight);
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 }
 
 /* ---- removal ---- */
@@ -770,7 +625,7 @@ static bool rxhalf_silent(const struct mroce_rxhalf *h)
 
 /*
  * Queue pairs are attached, and perhaps packets held and buffers bound: is the peer still what it
- * was? Under table_lock; who is to be asked comes with a reference, for that is done without.
+ * was? Under mroce_table_lock; who is to be asked comes with a reference, for that is done without.
  */
 static bool to_be_asked(struct mroce_rxhalf *h)
 {
@@ -808,7 +663,7 @@ static void linger(struct work_struct *work)
 	LIST_HEAD(tx);
 	LIST_HEAD(rx);
 
-	spin_lock_bh(&table_lock);
+	spin_lock_bh(&mroce_table_lock);
 	list_for_each_entry_safe(h, hn, &conns->tx, node)
 		if (!h->users && time_after(jiffies, h->idle_since + TX_LINGER))
 			txhalf_unlink(h, &tx);
@@ -825,7 +680,7 @@ static void linger(struct work_struct *work)
 	}
 	if (!conns->stopped && !(list_empty(&conns->tx) && list_empty(&conns->rx)))
 		queue_delayed_work(mroce_wq, &conns->linger, LINGER_STEP);
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 	while (n--) {
 		mroce_txhalf_ask(silent[n]->dev, &silent[n]->saddr, silent[n]->rx.instance);
 		mroce_rxhalf_put(silent[n]);
@@ -862,7 +717,7 @@ int mroce_conns_init(struct mroce_dev *dev)
 	INIT_LIST_HEAD(&conns->tx);
 	INIT_LIST_HEAD(&conns->rx);
 	INIT_DELAYED_WORK(&conns->linger, linger);
-	INIT_WORK(&conns->verify, verify);
+	INIT_WORK(&conns->verify, mroce_peer_verify);
 	conns->half_ids = get_random_u32();
 	conns->rx_size_max = (u64)totalram_pages() << PAGE_SHIFT >> MAX_RX_SHIFT;
 	spin_lock_init(&conns->resets.lock);
@@ -881,13 +736,13 @@ void mroce_conns_stop(struct mroce_dev *dev)
 
 	if (!conns)
 		return;
-	spin_lock_bh(&table_lock);
+	spin_lock_bh(&mroce_table_lock);
 	conns->stopped = true;
 	list_for_each_entry_safe(h, hn, &conns->tx, node)
 		txhalf_unlink(h, &tx);
 	list_for_each_entry_safe(r, rn, &conns->rx, node)
 		rxhalf_unlink(r, &rx);
-	spin_unlock_bh(&table_lock);
+	spin_unlock_bh(&mroce_table_lock);
 	cancel_delayed_work_sync(&conns->linger);
 	cancel_work_sync(&conns->verify);
 	halves_end(&tx, &rx);

@@ -2,8 +2,8 @@
 /*
  * The halves of connections as the kernel has them: an engine half (transport/tx.h,
  * transport/rx.h), the lock around it, its flows, timer, references and place in the
- * module's tables. conn.c: lifetimes and tables; handshake.c: HELLO and RESET; xmit.c: the
- * transmitter and timers; receive.c: every packet that comes in.
+ * module's tables. conn.c: lifetimes and tables; peers.c: who is where; handshake.c: HELLO and
+ * RESET; xmit.c: the transmitter and timers; receive.c: every packet that comes in.
  *
  * Both half locks are spinlocks taken with bottom halves off (softirq and process
  * context; never from hard interrupts: kernel queue pairs only queue there). No packet is
@@ -152,6 +152,13 @@ struct mroce_txhalf *mroce_txhalf_attach(struct mroce_dev *dev, const struct in6
 					 const struct in6_addr *daddr);
 /* The user is gone. Any context but hard interrupts. */
 void mroce_txhalf_detach(struct mroce_txhalf *h);
+struct mroce_txhalf *mroce_txhalf_hold(struct mroce_txhalf *h);
+void mroce_txhalf_put(struct mroce_txhalf *h);
+struct mroce_rxhalf *mroce_rxhalf_hold(struct mroce_rxhalf *h);
+void mroce_rxhalf_put(struct mroce_rxhalf *h);
+
+/* ---- peers.c ---- */
+
 /*
  * Has the device with this instance answered us at @addr, or named it its own? A HELLO alone proves
  * where its sender is, not who it is. If not, it is asked: @saddr is our address. Any context but
@@ -159,10 +166,6 @@ void mroce_txhalf_detach(struct mroce_txhalf *h);
  */
 bool mroce_peer_at(struct mroce_dev *dev, const struct in6_addr *saddr, const struct in6_addr *addr,
 		   u64 instance);
-struct mroce_txhalf *mroce_txhalf_hold(struct mroce_txhalf *h);
-void mroce_txhalf_put(struct mroce_txhalf *h);
-struct mroce_rxhalf *mroce_rxhalf_hold(struct mroce_rxhalf *h);
-void mroce_rxhalf_put(struct mroce_rxhalf *h);
 
 /* ---- xmit.c ---- */
 
@@ -335,6 +338,9 @@ static inline void mroce_rxhalf_confirm(struct mroce_rxhalf *h)
 		atomic_dec(&h->dev->conns->unconfirmed);
 }
 
+/* halves, their tables and lists; bottom halves off, outside halves' locks */
+extern spinlock_t mroce_table_lock;
+
 bool mroce_bucket_take(struct mroce_bucket *b, u32 rate, u32 burst, u64 now);
 /* all under RCU; the receiving half comes with a reference */
 struct mroce_txhalf *mroce_txhalf_by_id(struct mroce_sock *sock, u64 own_id);
@@ -365,6 +371,13 @@ void mroce_rxhalves_weigh(struct mroce_dev *dev, const struct in6_addr *saddr, u
  */
 struct mroce_txhalf *mroce_txhalf_next(struct mroce_dev *dev, struct mroce_txhalf *last,
 				       const u32 *half);
+/* source port of a path in an epoch, other than those of the half's other paths */
+__be16 mroce_txhalf_port(const struct mroce_txhalf *h, u8 path, u8 epoch);
+
+/* peers.c */
+
+/* Is it an address that is known to be the peer's? Under mroce_table_lock. */
+bool mroce_txhalf_is_at(const struct mroce_txhalf *h, const struct in6_addr *addr);
 /* addresses of the peer's planes, that of the first contact first: how many */
 u32 mroce_txhalf_peers(struct mroce_txhalf *h, struct in6_addr *peer);
 /* the peer's planes, from its HELLO or HELLO_ACK: for all halves toward it */
@@ -373,8 +386,8 @@ void mroce_txhalf_learn(struct mroce_dev *dev, u64 instance, const struct mroce_
 void mroce_txhalf_peer_ok(struct mroce_txhalf *h, const struct in6_addr *addr);
 /* a sending half has learned its peer's instance */
 void mroce_txhalf_identified(struct mroce_txhalf *h, const struct mroce_hello *ack);
-/* source port of a path in an epoch, other than those of the half's other paths */
-__be16 mroce_txhalf_port(const struct mroce_txhalf *h, u8 path, u8 epoch);
+/* A half toward conns->unproven learns who is there; it lingers long enough for the next OPEN. */
+void mroce_peer_verify(struct work_struct *work);
 
 /* shares.c */
 void mroce_shares_init(struct mroce_conns *conns);

@@ -498,7 +498,7 @@ bool mroce_tx_path_unreachable(struct mroce_tx *tx, u8 path, u32 number, u64 now
 /* A probe on the path (true), unless what is under way there asks already. */
 bool mroce_tx_path_ask(struct mroce_tx *tx, u8 path);
 
-/* ---- streams (tx_stream.c) ---- */
+/* ---- streams (tx_stream.c, tx_pause.c) ---- */
 
 /*
  * @msgs: power of two; the poster never has more unfinished. @msg is the caller's memory; it may be
@@ -663,13 +663,28 @@ void mroce_cc_ack(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroc
 		  u32 acked_bytes, const struct mroce_txloss *lost, u64 now);
 void mroce_cc_timeout(struct mroce_tx *tx, struct mroce_txpath *p);
 void mroce_cc_local_drop(struct mroce_tx *tx, struct mroce_txpath *p);
+/* Nothing that was posted is unfinished. */
+static inline bool mroce_txs_idle(const struct mroce_txs *txs)
+{
+	return txs->msn_una == txs->msn_end;
+}
+
+/* Refused until a floor of the receiver moves, which takes nothing but the packets before. */
+static inline bool mroce_txs_by_floor(u8 reason)
+{
+	return reason == MROCE_N_HOLD || reason == MROCE_N_WINDOW || reason == MROCE_N_READS;
+}
+
+/* The message that was cut into number @spn, or NULL. */
+struct mroce_msg *mroce_txs_msg_of(const struct mroce_txs *txs, u32 spn);
 void mroce_txs_kick(struct mroce_txs *txs);
+/* Its OPEN is due: to the end of the turn. */
+void mroce_txs_kick_open(struct mroce_txs *txs);
 void mroce_txs_shrink(struct mroce_txs *txs);
 void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now);
 /* @n numbers from @spn on */
 void mroce_txs_acked_run(struct mroce_txs *txs, u32 spn, u32 n, u64 now);
 void mroce_txs_lost(struct mroce_txs *txs, u32 spn);
-void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u64 sent_at, u64 now);
 void mroce_txs_release(struct mroce_txs *txs, u32 spn, u64 now);
 void mroce_txs_settle(struct mroce_txs *txs);
 /*
@@ -684,11 +699,17 @@ bool mroce_txs_dry(const struct mroce_txs *txs);
 bool mroce_txs_last(const struct mroce_txs *txs);
 /* What mroce_txs_next() gives next is a new message in one packet, of at most @left bytes. */
 bool mroce_txs_small(const struct mroce_txs *txs, u32 left);
-bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn);
 struct mroce_txs *mroce_tx_find(struct mroce_tx *tx, u32 own_id, bool response);
+void mroce_txs_want(struct mroce_txs *txs, u64 at);
+
+/* tx_pause.c */
+void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u64 sent_at, u64 now);
+bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn);
+/* The pause is over. */
+void mroce_txs_resume(struct mroce_txs *txs, u64 now);
 /* The stream's timers. @slowest: srtt + 4 rttvar of the slowest path. Returns the next one. */
 u64 mroce_txs_timer(struct mroce_txs *txs, u64 slowest, u64 now);
-void mroce_txs_want(struct mroce_txs *txs, u64 at);
+
 static inline void mroce_tx_want(struct mroce_tx *tx, u64 at)
 {
 	if (at < tx->timer)

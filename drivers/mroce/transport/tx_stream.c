@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The sending side of one space of a stream: messages from post to completion, their cutting into
- * numbered packets, what is acknowledged and what must go again, and the pauses
- * that a receiver asks for. Pure; the half's lock is the caller's.
+ * numbered packets, what is acknowledged and what must go again. Pure; the half's lock is the
+ * caller's.
  *
  * States: CLOSED --open--> OPENING --ACCEPT--> OPEN; any --failure--> FAILED (messages before
  * the failed one still complete).
@@ -14,12 +14,6 @@
 #define OPEN_WAIT_LAST		(100 * MROCE_MSEC)
 /* NOT READY counts as progress for so long (rule 24) */
 #define NOT_READY_GRACE		(1000 * MROCE_MSEC)
-/* HOLD, WINDOW, READS: ask again if the floor does not move */
-#define FLOOR_PAUSE		(10 * MROCE_MSEC)
-/* round trips at their slowest that a deadline has room for */
-#define PATIENT_PROBES		8
-#define OVERDUE_TIMES		3
-#define OVERDUE_WAIT		(10 * MROCE_MSEC)
 /* outstanding messages that a Write is compared with one by one */
 #define OVERLAP_EXACT		16
 
@@ -42,11 +36,6 @@ static void set_state(struct mroce_txs *txs, enum mroce_txs_state state)
 static struct mroce_msg *msg_at(const struct mroce_txs *txs, u32 msn)
 {
 	return &txs->msg[msn & txs->msg_mask];
-}
-
-static bool idle(const struct mroce_txs *txs)
-{
-	return txs->msn_una == txs->msn_end;
 }
 
 static void set_window(struct mroce_txs *txs, u8 log_packets, u8 log_messages)
@@ -130,12 +119,12 @@ void mroce_txs_want(struct mroce_txs *txs, u64 at)
 /* The stream may have something to send: to the end of its space's turn. */
 void mroce_txs_kick(struct mroce_txs *txs)
 {
-	if (txs->tx && list_empty(&txs->ready) && !idle(txs) &&
+	if (txs->tx && list_empty(&txs->ready) && !mroce_txs_idle(txs) &&
 	    txs->state != MROCE_TXS_CLOSED)
 		list_add_tail(&txs->ready, &txs->tx->ready[!txs->response]);
 }
 
-static void kick_open(struct mroce_txs *txs)
+void mroce_txs_kick_open(struct mroce_txs *txs)
 {
 	if (list_empty(&txs->ready))
 		list_add_tail(&txs->ready, &txs->tx->ready[!txs->response]);
@@ -153,7 +142,7 @@ void mroce_txs_open(struct mroce_txs *txs, const struct mroce_open *open, u64 no
 	txs->open_wait = OPEN_WAIT_FIRST;
 	txs->progress_at = now;
 	set_state(txs, MROCE_TXS_OPENING);
-	kick_open(txs);
+	mroce_txs_kick_open(txs);
 }
 
 void mroce_txs_open_reply(struct mroce_txs *txs, const struct mroce_open *reply, u64 now)
@@ -171,7 +160,7 @@ void mroce_txs_open_reply(struct mroce_txs *txs, const struct mroce_open *reply,
 			txs->reads_max = reply->reads;
 		txs->progress_at = now;
 		set_state(txs, MROCE_TXS_OPEN);
-		if (idle(txs))
+		if (mroce_txs_idle(txs))
 			list_del_init(&txs->active);
 		mroce_txs_kick(txs);
 		break;
@@ -233,7 +222,7 @@ struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post 
 
 	if (!txs->tx || txs->msn_end - txs->msn_una > txs->msg_mask)
 		return NULL;
-	if (idle(txs)) {
+	if (mroce_txs_idle(txs)) {
 		txs->progress_at = now;
 		txs->write_lo = U64_MAX;
 		txs->write_hi = 0;
@@ -277,8 +266,7 @@ struct mroce_msg *mroce_txs_msg(struct mroce_txs *txs, u32 msn)
 	return msn - txs->msn_una < txs->msn_end - txs->msn_una ? msg_at(txs, msn) : NULL;
 }
 
-/* The message that was cut into number @spn, or NULL. */
-static struct mroce_msg *msg_of(const struct mroce_txs *txs, u32 spn)
+struct mroce_msg *mroce_txs_msg_of(const struct mroce_txs *txs, u32 spn)
 {
 	u32 low = txs->msn_una, high = txs->msn_nxt;
 
@@ -319,29 +307,8 @@ static bool have_bitmaps(struct mroce_txs *txs)
 /* Without packets on their way no bit is set. */
 void mroce_txs_shrink(struct mroce_txs *txs)
 {
-	if (idle(txs) && txs->una == txs->nxt && !txs->busy)
+	if (mroce_txs_idle(txs) && txs->una == txs->nxt && !txs->busy)
 		free_bitmaps(txs);
-}
-
-bool mroce_txs_paused_at(const struct mroce_txs *txs, u32 spn)
-{
-	return txs->paused && !mroce_seq_before(spn, txs->pause_spn);
-}
-
-/* Refused until a floor of the receiver moves, which takes nothing but the packets before. */
-static bool by_floor(u8 reason)
-{
-	return reason == MROCE_N_HOLD || reason == MROCE_N_WINDOW || reason == MROCE_N_READS;
-}
-
-static void resume(struct mroce_txs *txs, u64 now)
-{
-	txs->paused = false;
-	txs->resumed_at = now;
-	/* no deadline runs while the peer's program or memory is waited for (rule 24) */
-	if (!by_floor(txs->pause_reason))
-		txs->progress_at = now;
-	mroce_txs_kick(txs);
 }
 
 /* Is message @m, or a continuation of it, without a receive buffer? */
@@ -467,7 +434,7 @@ static bool next_lost(struct mroce_txs *txs, u32 room, u16 passes, struct mroce_
 	txs->lost_from = spn;
 	if (mroce_txs_paused_at(txs, spn))
 		return false;
-	m = msg_of(txs, spn);
+	m = mroce_txs_msg_of(txs, spn);
 	if (WARN_ON_ONCE(!m) || (txs->failed && !mroce_seq_before(m->msn, txs->fail_msn)))
 		return false;
 	most = min(train_of(txs, m, room, passes), m->packets - (spn - m->first));
@@ -540,7 +507,7 @@ int mroce_txs_next(struct mroce_txs *txs, u32 room, u16 passes, u64 now, struct 
 	if (txs->state != MROCE_TXS_OPEN && txs->state != MROCE_TXS_FAILED)
 		return 0;
 	if (txs->paused && txs->resume_at <= now)
-		resume(txs, now);
+		mroce_txs_resume(txs, now);
 	if (txs->nlost && next_lost(txs, room, passes, x))
 		return 1;
 	return txs->peer_id && next_new(txs, room, passes, x);
@@ -600,7 +567,7 @@ void mroce_txs_settle(struct mroce_txs *txs)
 		return;
 	if (list_empty(&txs->done) &&
 	    (mroce_txs_is_failed(txs) ||
-	     (!idle(txs) && is_complete(txs, msg_at(txs, txs->msn_una)))))
+	     (!mroce_txs_idle(txs) && is_complete(txs, msg_at(txs, txs->msn_una)))))
 		list_add_tail(&txs->done, &txs->tx->done);
 	mroce_txs_kick(txs);
 }
@@ -609,10 +576,11 @@ struct mroce_msg *mroce_txs_complete(struct mroce_txs *txs)
 {
 	struct mroce_msg *m = msg_at(txs, txs->msn_una);
 
-	if (idle(txs) || (txs->failed && txs->msn_una == txs->fail_msn) || !is_complete(txs, m))
+	if (mroce_txs_idle(txs) || (txs->failed && txs->msn_una == txs->fail_msn) ||
+	    !is_complete(txs, m))
 		return NULL;
 	txs->msn_una++;
-	if (idle(txs))
+	if (mroce_txs_idle(txs))
 		list_del_init(&txs->active);
 	else
 		mroce_txs_kick(txs);
@@ -714,8 +682,8 @@ void mroce_txs_acked(struct mroce_txs *txs, u32 spn, u64 now)
 		txs->una++;
 		txs->nacked--;
 	}
-	if (txs->paused && by_floor(txs->pause_reason))
-		resume(txs, now);
+	if (txs->paused && mroce_txs_by_floor(txs->pause_reason))
+		mroce_txs_resume(txs, now);
 	mroce_txs_settle(txs);
 }
 
@@ -791,203 +759,4 @@ bool mroce_txs_responded(struct mroce_txs *txs, u32 msn, u8 nack, u64 now)
 	mroce_txs_release(txs, m->first + m->packets, now);
 	mroce_txs_settle(txs);
 	return true;
-}
-
-void mroce_txs_credit(struct mroce_txs *txs, u32 credit, u64 now)
-{
-	/* of an SRQ: there is no number, only the news that a buffer was posted */
-	if (txs->credit != MROCE_CREDIT_NONE) {
-		if (mroce_seq_diff(credit, txs->credit) <= 0)
-			return;
-		txs->credit = credit;
-	}
-	if (txs->paused && txs->pause_reason == MROCE_N_RNR)
-		resume(txs, now);
-	mroce_txs_kick(txs);
-}
-
-/* InfiniBand's RNR NAK timer field (IBA 9.7.5.2.8), in units of 10 µs */
-static u64 rnr_wait(u8 code)
-{
-	static const u32 wait[32] = {
-		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-		256, 384, 512, 768, 1024, 1536, 2048, 3072,
-		4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
-	};
-
-	return wait[code & 31] * 10 * MROCE_USEC;
-}
-
-static void pause(struct mroce_txs *txs, const struct mroce_record_news *r, u64 wait, u64 now)
-{
-	if (!txs->paused || mroce_seq_before(r->spn, txs->pause_spn))
-		txs->pause_spn = r->spn;
-	txs->paused = true;
-	txs->refused = true;
-	txs->pause_reason = r->reason;
-	txs->resume_at = now + wait;
-	mroce_txs_want(txs, txs->resume_at);
-}
-
-void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u64 sent_at, u64 now)
-{
-	struct mroce_msg *m;
-
-	if (r->spn - txs->una >= txs->nxt - txs->una)
-		return;		/* released already, or never sent */
-	m = msg_of(txs, r->spn);
-	if (!m)
-		return;
-	/* a floor that does not move is not news, however often it is told */
-	if (!by_floor(r->reason))
-		txs->progress_at = now;
-	switch (r->reason) {
-	case MROCE_N_RNR:
-		/*
-		 * rule 54: a NACK for a transmission from before the
-		 * last resume is old news; rule 10: one episode a pause
-		 */
-		if (txs->resumed_at && sent_at < txs->resumed_at)
-			return;
-		if (!txs->paused) {
-			if (txs->rnr_retry != 7) {
-				if (!txs->rnr_left) {
-					mroce_txs_fail(txs, m->msn, MROCE_REASON_ERR_RNR_RETRY,
-						       MROCE_N_NONE);
-					return;
-				}
-				txs->rnr_left--;
-			}
-			txs->tx->stats.rnr++;
-		}
-		pause(txs, r, rnr_wait(r->timer), now);
-		return;
-	case MROCE_N_HOLD:
-	case MROCE_N_WINDOW:
-	case MROCE_N_READS:
-		pause(txs, r, FLOOR_PAUSE, now);
-		return;
-	case MROCE_N_NOT_READY:
-	case MROCE_N_MEMORY:
-	case MROCE_N_FAULT:
-		if (txs->resumed_at && sent_at < txs->resumed_at)
-			return;
-		/* the rest of the same flight is refused too: one pause, one doubling */
-		if (txs->paused && txs->pause_reason == r->reason) {
-			if (mroce_seq_before(r->spn, txs->pause_spn))
-				txs->pause_spn = r->spn;
-			return;
-		}
-		pause(txs, r, ((u64)max_t(u8, r->timer, 1) <<
-			       min_t(u8, txs->nack_doublings, 7)) * MROCE_MSEC, now);
-		txs->nack_doublings = min(txs->nack_doublings + 1, 7);
-		return;
-	case MROCE_N_GONE:
-		/* nobody waits for it any more: that is the requester's end, not ours */
-		if (txs->response) {
-			mroce_txs_release(txs, txs->nxt, now);
-			return;
-		}
-		fallthrough;
-	case MROCE_N_ACCESS:
-	case MROCE_N_LENGTH:
-	case MROCE_N_OPERATION:
-		mroce_txs_fail(txs, m->msn, MROCE_REASON_NONE, r->reason);
-		return;
-	}
-}
-
-/*
- * Is a transmission of the stream, or a response to it, unanswered (rule 24)? What is lost and not
- * yet on its way again was sent, and nobody answered; but while the peer answers other streams it
- * only waits for its turn.
- */
-static bool unanswered(const struct mroce_txs *txs, u64 now)
-{
-	if (idle(txs))
-		return false;
-	if (txs->state == MROCE_TXS_CLOSED || txs->state == MROCE_TXS_OPENING)
-		return true;	/* HELLO or OPEN */
-	/* nothing is transmitted where every plane is down, and nothing is answered either */
-	if (txs->out || txs->reads_out || txs->tx->severed)
-		return true;
-	/* the packets before the refused ones are all acknowledged, and the floor should move */
-	if (txs->refused && by_floor(txs->pause_reason))
-		return true;
-	return txs->una != txs->nxt && txs->tx->last_ack + MROCE_DEADLINE_FLOOR / 2 <= now;
-}
-
-/*
- * How long silence may last. InfiniBand lets a timeout be four times what was asked for: on slow or
- * unsteady paths this is used so that some probes and their answers fit in.
- */
-static u64 patience(const struct mroce_txs *txs, u64 slowest)
-{
-	u64 asked = max(txs->timeout, MROCE_DEADLINE_FLOOR);
-
-	return clamp(PATIENT_PROBES * slowest, asked, 4 * asked);
-}
-
-/*
- * A deadline that is seen late, on starved processors, says nothing of the peer: its answers may
- * lie in our own queue. It is seen several times, with probes between, before it counts: when next,
- * or NEVER if that was the last time.
- */
-static u64 overdue(struct mroce_txs *txs, u64 now)
-{
-	if (txs->overdue_since != txs->progress_at) {
-		txs->overdue_since = txs->progress_at;
-		txs->overdue_seen = 0;
-		txs->overdue_at = now;
-	}
-	if (now >= txs->overdue_at) {
-		if (txs->overdue_seen++ >= OVERDUE_TIMES)
-			return MROCE_NEVER;
-		txs->overdue_at = now + OVERDUE_WAIT;
-	}
-	return txs->overdue_at;
-}
-
-u64 mroce_txs_timer(struct mroce_txs *txs, u64 slowest, u64 now)
-{
-	u64 next = MROCE_NEVER, deadline;
-
-	if (mroce_txs_is_failed(txs))
-		return next;
-	if (txs->state == MROCE_TXS_OPENING) {
-		if (txs->open_at <= now)
-			kick_open(txs);
-		else
-			next = txs->open_at;
-	}
-	if (txs->paused) {
-		if (txs->resume_at <= now)
-			resume(txs, now);
-		else
-			next = min(next, txs->resume_at);
-	}
-	if (!txs->timeout)
-		return next;
-	if (txs->paused && !by_floor(txs->pause_reason)) {
-		txs->progress_at = now;
-		return next;
-	}
-	if (txs->floor && txs->floor_seen != READ_ONCE(*txs->floor)) {
-		/* packets of responses land: a long READ takes its time */
-		txs->floor_seen = READ_ONCE(*txs->floor);
-		txs->progress_at = now;
-	}
-	deadline = txs->progress_at + patience(txs, slowest);
-	if (!unanswered(txs, now)) {
-		/* waiting for its turn, a window or credit: no deadline runs, look again later */
-		txs->progress_at = now;
-		deadline = now + patience(txs, slowest);
-	} else if (deadline <= now) {
-		deadline = overdue(txs, now);
-		if (deadline == MROCE_NEVER) {
-			mroce_txs_fail(txs, txs->msn_una, MROCE_REASON_ERR_RETRY, MROCE_N_NONE);
-			return MROCE_NEVER;
-		}
-	}
-	return min(next, deadline);
 }
