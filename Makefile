@@ -41,6 +41,7 @@ PLUGIN_DIR = $(DESTDIR)$(LIBDIR)/libibverbs
 DRIVER_DIR = $(DESTDIR)/etc/libibverbs.d
 SBINDIR = $(DESTDIR)/usr/sbin
 MANDIR = $(DESTDIR)/usr/share/man
+SHAREDIR = $(DESTDIR)/usr/share/mroce
 
 .PHONY: help
 help:
@@ -50,7 +51,7 @@ help:
 	@echo '  make load           the checking load generator, what tries Verbs (build/load/mroce-*), attacks (build/attack)'
 	@echo '  make consumer       mroce.ko, and a kernel user of Verbs that tests a device, build/KERNEL/mroce_consumer.ko'
 	@echo '  make tool           the command for planes, paths and attributes, build/tool/mroce'
-	@echo '  make install        module, provider, its .driver file, tool [DESTDIR=...] [LIBDIR=...]'
+	@echo '  make install        module, provider, its .driver file, tool, dissector [DESTDIR=...] [LIBDIR=...]'
 	@echo '  make uninstall      remove what install put there'
 	@echo '  make clean          remove build/'
 	@echo 'Try (root on Debian 12; nothing else prepared)'
@@ -112,6 +113,7 @@ install: module provider tool
 	install -m 0644 $(BUILD)/provider/libmroce-rdmav*.so $(PLUGIN_DIR)
 	install -m 0644 $(BUILD)/provider/mroce.driver $(DRIVER_DIR)
 	install -D -m 0755 $(BUILD)/tool/mroce $(SBINDIR)/mroce
+	install -D -m 0644 userspace-provider/wireshark/mroce.lua $(SHAREDIR)/mroce.lua
 	install -D -m 0644 userspace-provider/man/mroce.7 $(MANDIR)/man7/mroce.7
 	install -D -m 0644 userspace-provider/man/mroce.8 $(MANDIR)/man8/mroce.8
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
@@ -119,7 +121,7 @@ install: module provider tool
 uninstall:
 	$(if $(RELEASE),,$(error no kernel headers in KDIR=$(KDIR): of which kernel is the module?))
 	rm -f $(MODDIR)/mroce.ko $(PLUGIN_DIR)/libmroce-rdmav*.so $(DRIVER_DIR)/mroce.driver \
-		$(SBINDIR)/mroce $(MANDIR)/man7/mroce.7 $(MANDIR)/man8/mroce.8
+		$(SBINDIR)/mroce $(SHAREDIR)/mroce.lua $(MANDIR)/man7/mroce.7 $(MANDIR)/man8/mroce.8
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 clean:

@@ -107,13 +107,18 @@ solo() {
 	address a va 10.9.0.1/24 fd09::1/64
 	settle
 }
+# cut_before HOST NETDEV: trains are cut into wire packets before they go by it
+cut_before() {
+	on "$1" ip link set "$2" gso_max_segs 1
+	on "$1" ethtool -K "$2" tso off gso off tx-udp-segmentation off tx-udp_tnl-segmentation off \
+		tx-udp_tnl-csum-segmentation off >/dev/null 2>&1 || true
+}
 # wire HOST [MTU [TX]]: joins HOST to r, as routed says
 wire() {
 	on "$1" ip link add "v$1" type veth peer name "r$1" netns r
-	on "$1" ip link set "v$1" mtu "${2:-9000}" gso_max_segs 1 up
+	on "$1" ip link set "v$1" mtu "${2:-9000}" up
+	cut_before "$1" "v$1"
 	ip -n r link set "r$1" mtu "${2:-9000}" gso_max_segs 1 up
-	on "$1" ethtool -K "v$1" tso off gso off tx-udp-segmentation off tx-udp_tnl-segmentation off \
-		tx-udp_tnl-csum-segmentation off >/dev/null 2>&1 || true
 	on r ethtool -K "r$1" tx off >/dev/null 2>&1 || true
 	[ "${3:-on}" = on ] || on "$1" ethtool -K "v$1" tx off >/dev/null 2>&1
 }
