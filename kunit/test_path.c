@@ -545,6 +545,59 @@ static void others_follow(struct kunit *test)
 	KUNIT_EXPECT_NE(test, env->tx.changed & BIT(5), 0);
 }
 
+/*
+ * Of a plane that nothing is known of one path asks at a time, with one small PROBE, each in its
+ * turn; the first answer makes all of them ACTIVE. Once it was in use a round is as of any path
+ * that failed, and still that of one path.
+ */
+static void dark_plane(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_tx *tx = &env->tx;
+	u64 wait = 10 * MSEC, before;
+	u32 i, k, asked = 4;
+
+	large(test, 8, 8192);
+	for (i = 4; i < 8; i++)
+		mroce_tx_path_move(tx, i, 1, false, env->now);
+	for (k = 0; k < 12; k++) {
+		KUNIT_ASSERT_TRUE(test, tx_pick(env));
+		KUNIT_EXPECT_EQ(test, env->x.kind, MROCE_XMIT_PROBE);
+		KUNIT_EXPECT_EQ(test, env->x.path, asked);
+		KUNIT_EXPECT_EQ(test, env->x.control.length, 0);
+		KUNIT_EXPECT_FALSE(test, tx_pick(env));
+		for (i = 4; i < 8; i++)
+			KUNIT_EXPECT_EQ(test, tx->path[i].state, MROCE_PATH_PROBING);
+		before = env->now;
+		for (env->now += wait - 1; k < 11; env->now++) {
+			mroce_tx_timer(tx, env->now);
+			if (env->now == before + wait)
+				break;
+			KUNIT_EXPECT_FALSE(test, tx_pick(env));
+		}
+		wait = min(2 * wait, 500 * MSEC);
+		asked = asked == 7 ? 4 : asked + 1;
+	}
+	ack_path(env, 7);
+	KUNIT_EXPECT_FALSE(test, tx_pick(env));
+	for (i = 4; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, tx->path[i].state, MROCE_PATH_ACTIVE);
+	KUNIT_EXPECT_EQ(test, tx->plane[1].npaths, 4);
+
+	mroce_tx_plane_down(tx, 1, env->now);
+	mroce_tx_plane_up(tx, 1, env->now);
+	for (wait = 10 * MSEC, k = 0; k < 8; k++, wait = min(2 * wait, 500 * MSEC)) {
+		for (i = 0; i < 3; i++) {
+			KUNIT_ASSERT_TRUE(test, tx_pick(env));
+			KUNIT_EXPECT_EQ(test, env->x.path, 4 + k % 4);
+			KUNIT_EXPECT_EQ(test, env->x.control.length, i < 2 ? 8192 : 1264);
+		}
+		KUNIT_EXPECT_FALSE(test, tx_pick(env));
+		env->now += wait;
+		mroce_tx_timer(tx, env->now);
+	}
+}
+
 /* What is posted when every plane is down is never transmitted, and still has its deadline. */
 static void severed(struct kunit *test)
 {
@@ -927,6 +980,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(suspect),
 				     KUNIT_CASE(probing),
 				     KUNIT_CASE(epochs_are_bounded),
 				     KUNIT_CASE(others_follow),
+				     KUNIT_CASE(dark_plane),
 				     KUNIT_CASE(severed),
 				     KUNIT_CASE(moves),
 				     KUNIT_CASE(second_loss),

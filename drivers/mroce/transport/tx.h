@@ -203,6 +203,7 @@ struct mroce_rtts {
  * struct mroce_txpath - a path as its sender knows it
  * @plane: that it belongs to, index in struct mroce_tx's list; a change starts a new epoch
  * @down: nothing can be sent there: its plane has no carrier
+ * @fresh: never in use since it came to its plane
  * @asked: its last data packet asks for an ACK, which is not kept back then
  * @probes: to be sent in this round; @sizing: the first of them as large as a packet may be
  * @size: payload that it passes, bytes; more is sent as IP fragments
@@ -236,7 +237,7 @@ struct mroce_txpath {
 	u8 index, epoch, plane;
 	u8 state;		/* enum mroce_path_state; set by set_state() in tx_fail.c only */
 	u8 timeouts, probes;
-	bool down : 1, sizing : 1, asked : 1;
+	bool down : 1, sizing : 1, asked : 1, fresh : 1;
 	u16 size, trips;
 	u32 next, high;
 	u32 inflight, cwnd, ssthresh;
@@ -288,6 +289,8 @@ static_assert(sizeof(struct mroce_txpath) <= 256);
  * @heard: an ACK has come, the last at @heard_at; the share was halved @halved_at
  * @asked_at: when an ACK was asked for last
  * @active: senders that share the plane at the receiver
+ * @dark_until: when the next of its paths may ask, while none is in use; @dark_wait: ns between two
+ *   such rounds; @dark_asker: index of the path that asked last
  */
 struct mroce_tx_plane {
 	u32 window, inflight;
@@ -299,8 +302,10 @@ struct mroce_tx_plane {
 	struct mroce_srtt srtt;
 	struct mroce_rtts rtts;
 	u64 share_until, life, heard_at, halved_at, asked_at;
+	u64 dark_until;
+	u32 dark_wait;
 	u16 active;
-	u8 npaths, samples, nrtts;
+	u8 npaths, samples, nrtts, dark_asker;
 	bool by_share, held_back, idle, heard;
 };
 

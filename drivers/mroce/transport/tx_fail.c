@@ -53,6 +53,8 @@ static void set_state(struct mroce_tx *tx, struct mroce_txpath *p, enum mroce_pa
 	if (p->state == MROCE_PATH_ACTIVE)
 		mroce_plane_leave(tx, p);
 	p->state = state;
+	if (state != MROCE_PATH_PROBING)
+		p->fresh = false;
 	if (p->state == MROCE_PATH_ACTIVE)
 		mroce_plane_join(tx, p);
 	tx->changed |= BIT_ULL(p->index);
@@ -154,8 +156,22 @@ static void want_probes(struct mroce_tx *tx, struct mroce_txpath *p, u8 n)
 	tx->probing = true;
 }
 
+/* Is no path of the plane in use? */
+static bool is_dark(const struct mroce_tx *tx, u8 plane)
+{
+	u32 i;
+
+	for (i = 0; i < tx->npaths; i++)
+		if (tx->path[i].plane == plane && carries(&tx->path[i]))
+			return false;
+	return true;
+}
+
 static void fail(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 {
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+	bool carried = carries(p);
+
 	set_state(tx, p, MROCE_PATH_FAILED);
 	mroce_path_evacuate(tx, p, now);
 	mroce_cc_init(tx, p);
@@ -166,6 +182,10 @@ static void fail(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->probe_at = MROCE_NEVER;
 	if (!p->down)
 		next_round(tx, p, now + REPROBE_FIRST);
+	if (carried && is_dark(tx, p->plane)) {
+		pl->dark_wait = 0;
+		pl->dark_until = now + REPROBE_FIRST;
+	}
 	fit(tx);
 }
 
@@ -189,9 +209,44 @@ static void probe_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	if (p->rounds >= DRAW_ROUNDS)
 		redraw(tx, p, now);
 	p->rounds++;
-	want_probes(tx, p, FAILED_PROBES);
+	want_probes(tx, p, tx->plane[p->plane].heard ? FAILED_PROBES : 1);
 	next_round(tx, p, now + p->probe_wait);
 	p->probe_wait = min_t(u64, p->probe_wait * 2ULL, REPROBE_LAST);
+}
+
+/*
+ * A round of a dark plane: one path asks for all of them, each in its turn. As many as there are
+ * would say no more, and where a host has thousands of halves, would be more than it can send.
+ */
+static void dark_round(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+{
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
+	struct mroce_txpath *o = p;
+	u32 i;
+
+	if (now < pl->dark_until) {
+		next_round(tx, p, pl->dark_until);
+		return;
+	}
+	for (i = 1; i <= tx->npaths; i++) {
+		o = &tx->path[(pl->dark_asker + i) % tx->npaths];
+		if (o->plane == p->plane && !o->down)
+			break;
+	}
+	pl->dark_asker = o->index;
+	pl->dark_wait = clamp_t(u64, pl->dark_wait * 2ULL, REPROBE_FIRST, REPROBE_LAST);
+	pl->dark_until = now + pl->dark_wait;
+	probe_round(tx, o, now);
+	next_round(tx, o, pl->dark_until);
+	next_round(tx, p, pl->dark_until);
+}
+
+static void ask(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
+{
+	if (is_dark(tx, p->plane))
+		dark_round(tx, p, now);
+	else
+		probe_round(tx, p, now);
 }
 
 /*
@@ -230,7 +285,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		return;
 	}
 	if (!carries(p)) {
-		probe_round(tx, p, now);
+		ask(tx, p, now);
 		return;
 	}
 	mroce_path_trim(p);
@@ -273,7 +328,10 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 
 /* ---- healing ---- */
 
-/* One came back: the others of its plane are asked at the pace of round trips. */
+/*
+ * One was answered. What never carried data there may begin, as on the plane of the first contact;
+ * what has failed is asked at the pace of round trips.
+ */
 static void others_follow(struct mroce_tx *tx, const struct mroce_txpath *p, u64 now)
 {
 	u64 pace = max_t(u64, p->srtt, MROCE_ACK_DELAY), at = now;
@@ -284,6 +342,11 @@ static void others_follow(struct mroce_tx *tx, const struct mroce_txpath *p, u64
 		o = &tx->path[i];
 		if (o == p || o->plane != p->plane || o->down || carries(o))
 			continue;
+		if (o->fresh) {
+			set_state(tx, o, MROCE_PATH_ACTIVE);
+			o->probe_at = MROCE_NEVER;
+			continue;
+		}
 		at += pace;
 		o->probe_wait = REPROBE_FIRST;
 		next_round(tx, o, min(o->probe_at, at));
@@ -358,6 +421,9 @@ u16 mroce_path_probe(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		return left > 1 ? full : small;
 	if (carries(p))
 		return p->timeouts > 1 && left == SUSPECT_PROBES ? min(p->size, full) : 0;
+	/* does anything come? Data will show what size does */
+	if (!tx->plane[p->plane].heard)
+		return 0;
 	return left > 1 ? full : small;
 }
 
@@ -551,8 +617,7 @@ void mroce_tx_plane_down(struct mroce_tx *tx, u8 plane, u64 now)
 
 void mroce_tx_plane_up(struct mroce_tx *tx, u8 plane, u64 now)
 {
-	struct mroce_txpath *p;
-	bool first = true;
+	struct mroce_txpath *p, *last = NULL;
 	u32 i;
 
 	for (i = 0; i < tx->npaths; i++) {
@@ -562,12 +627,14 @@ void mroce_tx_plane_up(struct mroce_tx *tx, u8 plane, u64 now)
 		p->down = false;
 		p->rounds = 0;
 		p->probe_wait = REPROBE_FIRST;
-		if (first)
-			probe_round(tx, p, now);
-		else
-			next_round(tx, p, now + REPROBE_FIRST);
-		first = false;
+		next_round(tx, p, now + REPROBE_FIRST);
+		last = p;
 	}
+	if (!last)
+		return;
+	tx->plane[plane].dark_wait = 0;
+	tx->plane[plane].dark_until = now;
+	ask(tx, last, now);
 }
 
 void mroce_tx_path_move(struct mroce_tx *tx, u8 path, u8 plane, bool down, u64 now)
@@ -577,8 +644,8 @@ void mroce_tx_path_move(struct mroce_tx *tx, u8 path, u8 plane, bool down, u64 n
 
 	mroce_path_epoch(tx, p, now);
 	/* not while the plane that it leaves counts it */
-	if (carries(p))
-		set_state(tx, p, MROCE_PATH_PROBING);
+	set_state(tx, p, MROCE_PATH_PROBING);
+	p->fresh = true;
 	p->plane = plane;
 	for (i = 0; i < tx->npaths && (i == path || tx->path[i].plane != plane); i++)
 		;
@@ -592,6 +659,6 @@ void mroce_tx_path_move(struct mroce_tx *tx, u8 path, u8 plane, bool down, u64 n
 	if (down)
 		fail(tx, p, now);
 	else
-		probe_round(tx, p, now);
+		ask(tx, p, now);
 	fit(tx);
 }
