@@ -91,7 +91,7 @@ free_run() {
 	[ -z "$RATE" ] || { rate=$((RATE / n)) && return; }
 	[ $# -le 2 ] || flows "${@:3}"
 	carried=$(value mbits)
-	rate=$(calc "int($carried * 3 / 4 / $n)")
+	rate=$(calc "int($carried * 3 / 5 / $n)")
 	rate=$((rate < $1 ? rate : $1))
 	[ "$rate" -gt 0 ] || die "the guest carries nothing: $carried Mb/s"
 	echo "# $case, MTU $mtu: the guest carries ${carried%.*} Mb/s here: $rate Mb/s${2:+ each}; $(calc "100 * $share")% of it payload"
