@@ -22,6 +22,7 @@ static const char text[] =
 	"  peer set DEV ADDRESS weight N       of the device's inbound bandwidth, 1 to 100\n"
 	"  path show [DEV]                     paths of every connection\n"
 	"  monitor                             what changes, as it does\n"
+	"  doctor [DEV]                        what is wrong with the set-up, and what to do\n"
 	"  -j                                  as JSON\n";
 
 int usage(void)
@@ -68,6 +69,7 @@ int main(int argc, char **argv)
 	} commands[] = {
 		{ "plane", cmd_plane }, { "path", cmd_path }, { "peer", cmd_peer },
 		{ "show", cmd_show },	{ "set", cmd_set },   { "monitor", cmd_monitor },
+		{ "doctor", cmd_doctor },
 	};
 	size_t i;
 	int c;

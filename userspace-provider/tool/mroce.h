@@ -15,6 +15,8 @@
 
 /* ---- nl.c: errors are printed there; 0, or -1 ---- */
 
+/* Is the module loaded? */
+bool nl_there(void);
 /* A request, to be completed with mnl_attr_put_*() and sent. @flags: NLM_F_DUMP or NLM_F_ACK. */
 struct nlmsghdr *nl_request(uint8_t cmd, uint16_t flags);
 int nl_send(struct nlmsghdr *msg, mnl_cb_t each, void *arg);
@@ -38,6 +40,8 @@ void out_number(const char *name, uint64_t value, const char *unit);
 void out_hex(const char *name, uint64_t value);
 void out_address(const char *name, const void *addr);	/* 16 bytes, IPv4 mapped */
 void out_netdev(uint32_t ifindex);
+/* @text: INET6_ADDRSTRLEN bytes */
+void address_text(char *text, const void *addr);
 
 /* ---- commands: an exit status; @argv are the words behind the command's ---- */
 
@@ -47,6 +51,7 @@ int cmd_peer(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 
 /* says what the command takes; 2 */
 int usage(void);

@@ -146,7 +146,7 @@ static int on_any_family(const struct nlmsghdr *msg, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Finds the family: all of them are asked for, as of one that is not there the kernel says ENOENT. */
+/* Finds the family, if it is there: all of them are asked for, as of one that is not there the kernel says ENOENT. */
 static int connect_family(void)
 {
 	char space[256] __attribute__((aligned(8)));
@@ -160,10 +160,12 @@ static int connect_family(void)
 	mnl_socket_setsockopt(sock, NETLINK_EXT_ACK, &one, sizeof(one));
 	if (talk(request(space, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_DUMP), on_any_family, NULL))
 		return -1;
-	if (family)
-		return 0;
-	fprintf(stderr, "mroce: the kernel module is not loaded\n");
-	return -1;
+	return 0;
+}
+
+bool nl_there(void)
+{
+	return (family || !connect_family()) && family;
 }
 
 struct nlmsghdr *nl_request(uint8_t cmd, uint16_t flags)
@@ -172,6 +174,10 @@ struct nlmsghdr *nl_request(uint8_t cmd, uint16_t flags)
 
 	if (!family && connect_family())
 		return NULL;
+	if (!family) {
+		fprintf(stderr, "mroce: the kernel module is not loaded\n");
+		return NULL;
+	}
 	return request(space, family, cmd, flags);
 }
 

@@ -84,15 +84,21 @@ void out_hex(const char *name, uint64_t value)
 	out_string(name, text);
 }
 
-void out_address(const char *name, const void *addr)
+void address_text(char *text, const void *addr)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	char text[INET6_ADDRSTRLEN] = "?";
 
 	if (!memcmp(addr, mapped, sizeof(mapped)))
-		inet_ntop(AF_INET, (const uint8_t *)addr + sizeof(mapped), text, sizeof(text));
+		inet_ntop(AF_INET, (const uint8_t *)addr + sizeof(mapped), text, INET6_ADDRSTRLEN);
 	else
-		inet_ntop(AF_INET6, addr, text, sizeof(text));
+		inet_ntop(AF_INET6, addr, text, INET6_ADDRSTRLEN);
+}
+
+void out_address(const char *name, const void *addr)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	address_text(text, addr);
 	out_string(name, text);
 }
 

@@ -102,6 +102,8 @@ static enum mroce_reason arrive(struct mroce_rxhalf *h, const struct mroce_data 
 		WRITE_ONCE(h->heard, jiffies);
 	if (h->gone)
 		return MROCE_REASON_RX_STATE;
+	if (unlikely(!(from->tos & INET_ECN_MASK)))
+		mroce_count(h->dev, MROCE_CNT_RX_NOT_ECT, count);
 	reason = mroce_rx_arrive(&h->rx, d, count, bytes, from->ce, ktime_get_ns(), op);
 	if (reason == MROCE_REASON_NONE)
 		follow(h, d->base.path, from, via);

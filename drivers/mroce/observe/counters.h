@@ -33,6 +33,8 @@
 	X(RX_ACKS,		"rx_acks",		"ACKs received") \
 	X(RX_CE,		"rx_ce", \
 	  "data packets marked Congestion Experienced") \
+	X(RX_NOT_ECT,		"rx_not_ect", \
+	  "numbered packets that came without ECN's ECT") \
 	X(RX_HELD,		"rx_held", \
 	  "packets held until earlier ones landed") \
 	X(RX_RESET,		"rx_reset",		"RESETs received") \
