@@ -141,6 +141,10 @@ typedef int mroce_cqe_count;
 	(SKB_DATA_ALIGN(size) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 #endif
 
+#ifndef struct_size_t		/* 6.5, and what took it over: not every stable 6.1 has it */
+#define struct_size_t(type, member, count)	struct_size((type *)NULL, member, count)
+#endif
+
 #ifndef MROCE_HAVE_MARK_NAME
 #define ib_mark_name_assigned_by_user(ib)	do { } while (0)
 #endif
