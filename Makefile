@@ -42,6 +42,9 @@ DRIVER_DIR = $(DESTDIR)/etc/libibverbs.d
 SBINDIR = $(DESTDIR)/usr/sbin
 MANDIR = $(DESTDIR)/usr/share/man
 SHAREDIR = $(DESTDIR)/usr/share/mroce
+COMPLETIONDIR = $(DESTDIR)/usr/share/bash-completion/completions
+LIBEXECDIR = $(DESTDIR)/usr/lib/mroce
+UNITDIR = $(DESTDIR)/usr/lib/systemd/system
 
 .PHONY: help
 help:
@@ -52,6 +55,7 @@ help:
 	@echo '  make consumer       mroce.ko, and a kernel user of Verbs that tests a device, build/KERNEL/mroce_consumer.ko'
 	@echo '  make tool           the command for planes, paths and attributes, build/tool/mroce'
 	@echo '  make install        module, provider, its .driver file, tool, dissector [DESTDIR=...] [LIBDIR=...]'
+	@echo '  make deb            Debian packages in build/deb: module source (DKMS), provider, tool'
 	@echo '  make uninstall      remove what install put there'
 	@echo '  make clean          remove build/'
 	@echo 'Try (root on Debian 12; nothing else prepared)'
@@ -63,6 +67,7 @@ help:
 	@echo '  make kunit          the engine, in User-Mode Linux'
 	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
 	@echo '  make test-programs  NVMe-oF, RDS, MPI and others over the device [GUESTS=...] [TESTS=...]; no part of make test'
+	@echo '  make matrix         the Debian packages: built, installed, tried, upgraded, removed; no part of make test'
 	@echo '  make check          W=1, sparse, checkpatch, shellcheck, and the list of rules: all silent'
 	@echo '  make setup          install and build what the above need'
 	@echo 'Variables'
@@ -106,23 +111,38 @@ tool:
 
 # ---- install
 
-.PHONY: install uninstall clean
-install: module provider tool
+.PHONY: install install-module install-provider install-tool uninstall deb clean
+install: install-module install-provider install-tool
+
+install-module: module
 	install -D -m 0644 $(OUT)/mroce.ko $(MODDIR)/mroce.ko
+	$(if $(DESTDIR),,depmod -a $(RELEASE))
+
+install-provider: provider
 	@install -d $(PLUGIN_DIR) $(DRIVER_DIR)
 	install -m 0644 $(BUILD)/provider/libmroce-rdmav*.so $(PLUGIN_DIR)
 	install -m 0644 $(BUILD)/provider/mroce.driver $(DRIVER_DIR)
-	install -D -m 0755 $(BUILD)/tool/mroce $(SBINDIR)/mroce
-	install -D -m 0644 userspace-provider/wireshark/mroce.lua $(SHAREDIR)/mroce.lua
 	install -D -m 0644 userspace-provider/man/mroce.7 $(MANDIR)/man7/mroce.7
+
+install-tool: tool
+	install -D -m 0755 $(BUILD)/tool/mroce $(SBINDIR)/mroce
 	install -D -m 0644 userspace-provider/man/mroce.8 $(MANDIR)/man8/mroce.8
-	$(if $(DESTDIR),,depmod -a $(RELEASE))
+	install -D -m 0644 userspace-provider/wireshark/mroce.lua $(SHAREDIR)/mroce.lua
+	install -D -m 0644 userspace-provider/tool/mroce.bash $(COMPLETIONDIR)/mroce
+	install -D -m 0755 userspace-provider/systemd/link $(LIBEXECDIR)/link
+	install -D -m 0644 userspace-provider/systemd/mroce@.service $(UNITDIR)/mroce@.service
 
 uninstall:
 	$(if $(RELEASE),,$(error no kernel headers in KDIR=$(KDIR): of which kernel is the module?))
 	rm -f $(MODDIR)/mroce.ko $(PLUGIN_DIR)/libmroce-rdmav*.so $(DRIVER_DIR)/mroce.driver \
-		$(SBINDIR)/mroce $(SHAREDIR)/mroce.lua $(MANDIR)/man7/mroce.7 $(MANDIR)/man8/mroce.8
+		$(SBINDIR)/mroce $(SHAREDIR)/mroce.lua $(MANDIR)/man7/mroce.7 $(MANDIR)/man8/mroce.8 \
+		$(COMPLETIONDIR)/mroce $(LIBEXECDIR)/link $(UNITDIR)/mroce@.service
+	-rmdir --ignore-fail-on-non-empty $(SHAREDIR) $(LIBEXECDIR)
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
+
+# a copy is built, so that what is left behind is not in the way of anything
+deb:
+	@scripts/deb $(BUILD)/deb
 
 clean:
 	rm -rf $(BUILD)
@@ -163,7 +183,7 @@ checkpatch:
 	@echo "checkpatch --strict: silent"
 
 shellcheck:
-	@shellcheck -x $$(git ls-files scripts .ci userspace-provider | xargs grep -lE '^#!.*bash|^# shellcheck shell=')
+	@shellcheck -x $$(git ls-files scripts .ci userspace-provider | xargs grep -lE '^#!.*(bash|/sh)$$|^# shellcheck shell=')
 	@echo "shellcheck: silent"
 
 rules:
@@ -174,7 +194,7 @@ rules:
 # as scripts/test has them
 GUESTS ?=
 TESTS ?=
-.PHONY: setup uml-module kunit e2e test test-programs demo bench cost
+.PHONY: setup uml-module kunit e2e test test-programs matrix demo bench cost
 setup:
 	@scripts/setup
 
@@ -196,6 +216,10 @@ test:
 test-programs:
 	@scripts/setup base provider programs $(if $(GUESTS),$(filter uml%,$(GUESTS)),uml-programs)
 	@scripts/test $(GUESTS:%=-k %) programs $(TESTS)
+
+matrix:
+	@scripts/setup base provider deb
+	@scripts/matrix
 
 bench:
 	@scripts/bench

@@ -64,14 +64,15 @@ fi
 
 mkdir -p "$tree/build"
 cd "$tree/build"
-if [ ! -f build.ninja ] || [ "$(cat .mroce-static 2>/dev/null)" != "${STATIC:-0}" ]; then
-	cmake -GNinja -Wno-dev -DNO_MAN_PAGES=1 -DNO_PYVERBS=1 \
-		-DENABLE_STATIC="${STATIC:-0}" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-		-DENABLE_WERROR=1 .. >cmake.log || {
+# without RPATH: what is installed must not look for libraries where it was built
+options=(-DNO_MAN_PAGES=1 -DNO_PYVERBS=1 -DENABLE_STATIC="${STATIC:-0}" -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	-DENABLE_WERROR=1 -DCMAKE_SKIP_RPATH=1)
+if [ ! -f build.ninja ] || [ "$(cat .mroce-options 2>/dev/null)" != "${options[*]}" ]; then
+	cmake -GNinja -Wno-dev "${options[@]}" .. >cmake.log || {
 		cat cmake.log >&2
 		die "cmake failed"
 	}
-	echo "${STATIC:-0}" >.mroce-static
+	echo "${options[*]}" >.mroce-options
 fi
 
 abi=$(sed -n 's/^set(IBVERBS_PABI_VERSION "\([0-9]*\)")/\1/p' ../CMakeLists.txt)
