@@ -12,7 +12,7 @@
 #endif
 
 extern struct kunit_suite mroce_packet_suite, mroce_malformed_suite;
-extern struct kunit_suite mroce_rx_suite, mroce_rx_stream_suite;
+extern struct kunit_suite mroce_rx_suite, mroce_rx_stream_suite, mroce_run_suite;
 extern struct kunit_suite mroce_tx_suite, mroce_tx_loss_suite, mroce_tx_stream_suite;
 extern struct kunit_suite mroce_path_suite, mroce_path_sim_suite;
 extern struct kunit_suite mroce_cc_suite, mroce_share_suite, mroce_share_half_suite;

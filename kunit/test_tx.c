@@ -947,6 +947,37 @@ static int join(struct tx_env *env)
 	return more;
 }
 
+/*
+ * What a path was given for a datagram is all that it takes, as of a train: more than its own
+ * window, not more than its plane has room for.
+ */
+static void what_a_path_gave(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	const u32 cost = 100 + MROCE_OVERHEAD, most = 12;
+	struct mroce_tx_plane *pl = &env->tx.plane[0];
+	u32 i, n;
+
+	tx_env_restart(test, 4, 10 * ENV_PSIZE);
+	tx_open(test, 0);
+	tx_pick_all(env);
+	for (i = 0; i < 4; i++)
+		mroce_cc_window(&env->tx, &env->tx.path[i], most * cost / 4);
+	KUNIT_ASSERT_EQ(test, pl->window, most * cost);
+	for (i = 0; i < 2 * most; i++)
+		tx_post(env, 0, MROCE_OP_SEND, 100);
+	KUNIT_ASSERT_EQ(test, mroce_tx_pick(&env->tx, env->now, &env->x), 1);
+	/* what the plane has more of by then is for others */
+	pl->window *= 2;
+	for (n = 1; mroce_tx_pick_more(&env->tx, ENV_PSIZE, env->now, &env->x); n++)
+		;
+	mroce_tx_sent(&env->tx, &env->x, 0, MROCE_REASON_NONE);
+	KUNIT_EXPECT_EQ(test, n, most);
+	KUNIT_EXPECT_EQ(test, env->tx.path[env->x.path].inflight, most * cost);
+	pl->window /= 2;
+	KUNIT_EXPECT_EQ(test, mroce_tx_pick(&env->tx, env->now, &env->x), 0);
+}
+
 /* What must not go along: another class, what was lost, what has no room. Control goes first. */
 static void what_does_not_share(struct kunit *test)
 {
@@ -1024,6 +1055,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(hello_is_repeated),
 				     KUNIT_CASE(small_messages_share),
 				     KUNIT_CASE(small_messages_are_one_record),
 				     KUNIT_CASE(a_resend_shares_no_record),
+				     KUNIT_CASE(what_a_path_gave),
 				     KUNIT_CASE(what_does_not_share),
 				     {} };
 

@@ -225,11 +225,19 @@ void mroce_qp_control(struct mroce_dev *dev, struct mroce_rxhalf *h, const struc
  * mroce_qp_place(), after the lock was dropped: copies, holds, lands, finishes @op and runs the
  * cursor. @skb: payload at @off; not consumed.
  */
-u32 mroce_qp_fresh_credit(struct mroce_qp *qp, const struct mroce_data *d);
+u32 mroce_qp_fresh_credit(struct mroce_qp *qp, u8 opcode, u32 rsn);
 bool mroce_qp_claim(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op, u32 credit,
 		    enum mroce_reason *reason);
 void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
 		    struct sk_buff *skb, unsigned int off);
+/*
+ * The same for a run of small messages, if all of it can be claimed: each header is behind the
+ * payload before it. False: nothing was done.
+ */
+bool mroce_qp_claim_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+			const struct mroce_small *run, u32 credit);
+void mroce_qp_place_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+			struct sk_buff *skb, unsigned int off);
 
 /*
  * The payload of a transmission that mroce_tx_pick() gave: appended to @skb, by reference or

@@ -167,7 +167,7 @@ static void place(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroc
 	mroce_count_in(h->dev, count, bytes);
 	qp = mroce_qp_by_stream(h->dev, d->stream);
 	if (qp)
-		credit = mroce_qp_fresh_credit(qp, d);
+		credit = mroce_qp_fresh_credit(qp, d->opcode, d->rsn);
 	spin_lock(&h->lock);
 	reason = arrive(h, d, count, bytes, from, &op);
 	if (reason == MROCE_REASON_NONE) {
@@ -189,29 +189,96 @@ static void place(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroc
 		mroce_qp_put(qp);
 }
 
-/* Behind @bytes of payload in a datagram: more packets of the same path, each a whole message. */
-static void place_others(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroce_base *base,
-			 u32 bytes, const struct mroce_arrival *from)
+/*
+ * Messages from the one at the skb's beginning on that make a run with it: how many, and the
+ * @size of all. *@d becomes the header of all.
+ */
+static u32 run_of(struct sk_buff *skb, u32 most, struct mroce_data *d, struct mroce_small *run,
+		  u32 *size)
 {
 	const unsigned int header = sizeof(struct mroce_wire_data);
-	enum mroce_reason reason = MROCE_REASON_NONE;
-	struct mroce_data d __uninitialized;
-	u32 count, n;
+	u32 n = 1;
 
-	for (n = 1; reason == MROCE_REASON_NONE && skb->len > header + bytes; n++) {
-		if (n == MROCE_JOINED_MAX || !pskb_pull(skb, header + bytes))
-			reason = MROCE_REASON_RX_MALFORMED;
-		else
-			reason = parse(skb, 0, &d, &count, &bytes);
-		if (reason == MROCE_REASON_NONE && (d.base.id != base->id ||
-						    d.base.path != base->path ||
-						    d.base.epoch != base->epoch))
-			reason = MROCE_REASON_RX_MALFORMED;
-		if (reason == MROCE_REASON_NONE)
-			place(h, skb, &d, count, bytes, from, true);
+	if (!mroce_begins_run(d, run))
+		return 1;
+	*size = header + d->length;
+	while (n < most && pskb_may_pull(skb, *size + header) &&
+	       mroce_joins_run(skb->data + *size, skb->len - *size - header, n, d, &run[n]))
+		*size += header + run[n++].length;
+	return n;
+}
+
+/* False: it is to be taken message by message. */
+static bool place_run(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroce_data *d,
+		      const struct mroce_small *run, u32 count, u32 bytes,
+		      const struct mroce_arrival *from, bool joined)
+{
+	struct mroce_qp *qp = mroce_qp_by_stream(h->dev, d->stream);
+	struct mroce_rxop op __uninitialized;
+	bool claimed = false;
+	u32 credit;
+
+	if (!qp)
+		return false;
+	credit = mroce_qp_fresh_credit(qp, d->opcode, d->rsn + count - 1);
+	spin_lock(&h->lock);
+	if (arrive(h, d, count, bytes, from, &op) == MROCE_REASON_NONE) {
+		op.whole = from->whole;
+		op.joined = joined;
+		claimed = mroce_qp_claim_run(qp, h, &op, run, credit);
+		if (!claimed)
+			mroce_rx_withdraw(&op);
 	}
-	if (reason != MROCE_REASON_NONE)
-		mroce_drop(h->dev, reason);
+	spin_unlock(&h->lock);
+	if (claimed) {
+		mroce_count_in(h->dev, count, bytes);
+		mroce_qp_place_run(qp, h, &op, skb, sizeof(struct mroce_wire_data));
+	}
+	mroce_qp_put(qp);
+	return claimed;
+}
+
+/*
+ * A datagram of several packets of one path, each a whole message; *@d is the first, with @bytes of
+ * payload. In runs where they make some.
+ */
+static noinline void place_many(struct mroce_rxhalf *h, struct sk_buff *skb, struct mroce_data *d,
+				u32 bytes, const struct mroce_arrival *from)
+{
+	const unsigned int header = sizeof(struct mroce_wire_data);
+	struct mroce_small run[MROCE_JOINED_MAX] __uninitialized;
+	const struct mroce_base base = d->base;
+	u32 n = 0, single = 0, count, size;
+	enum mroce_reason reason;
+
+	for (;;) {
+		count = single ? 1 : run_of(skb, MROCE_JOINED_MAX - n, d, run, &size);
+		if (count > 1 && place_run(h, skb, d, run, count, size - count * header, from, n)) {
+			n += count;
+		} else {
+			if (count > 1) {
+				single = count;
+				parse(skb, 0, d, &count, &bytes);
+			}
+			place(h, skb, d, 1, bytes, from, n);
+			size = header + bytes;
+			single -= single ? 1 : 0;
+			n++;
+		}
+		if (skb->len <= size)
+			return;
+		reason = MROCE_REASON_RX_MALFORMED;
+		if (n < MROCE_JOINED_MAX && pskb_pull(skb, size))
+			reason = parse(skb, 0, d, &count, &bytes);
+		if (reason == MROCE_REASON_NONE &&
+		    (d->base.id != base.id || d->base.path != base.path ||
+		     d->base.epoch != base.epoch))
+			reason = MROCE_REASON_RX_MALFORMED;
+		if (reason != MROCE_REASON_NONE) {
+			mroce_drop(h->dev, reason);
+			return;
+		}
+	}
 }
 
 static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroce_arrival *from,
@@ -232,9 +299,10 @@ static void data(struct mroce_sock *sock, struct sk_buff *skb, const struct mroc
 		unknown_id(sock, from, &d.base);
 		return;
 	}
-	place(h, skb, &d, count, bytes, from, false);
-	if (unlikely(skb->len > sizeof(struct mroce_wire_data) + bytes))
-		place_others(h, skb, &d.base, bytes, from);
+	if (likely(skb->len <= sizeof(struct mroce_wire_data) + bytes))
+		place(h, skb, &d, count, bytes, from, false);
+	else
+		place_many(h, skb, &d, bytes, from);
 	mroce_send_acks(h);
 	mroce_shares_tell(h->dev);
 	mroce_rxhalf_put(h);

@@ -150,6 +150,54 @@ int mroce_parse_data(const void *p, size_t len, size_t payload, struct mroce_dat
 	return 0;
 }
 
+bool mroce_begins_run(const struct mroce_data *d, struct mroce_small *run)
+{
+	const struct mroce_opinfo *info = &mroce_opinfo[d->opcode];
+
+	if (!info->payload || info->response || info->inv || d->flags & MROCE_F_CRC ||
+	    ~d->flags & (MROCE_F_FIRST | MROCE_F_LAST))
+		return false;
+	*run = (struct mroce_small){
+		.addr = d->addr,
+		.length = d->length,
+		.rkey = d->rkey,
+		.imm = d->imm,
+		.flags = d->flags,
+	};
+	return true;
+}
+
+bool mroce_joins_run(const void *p, size_t left, u32 i, struct mroce_data *d,
+		     struct mroce_small *m)
+{
+	const u8 fixed = MROCE_F_FIRST | MROCE_F_LAST | MROCE_F_RESPONSE | MROCE_F_CRC;
+	const struct mroce_wire_data *w = p;
+	u32 receives = mroce_opinfo[d->opcode].receive ? i : 0;
+
+	if (w->base.version != d->base.version || w->base.type != d->base.type ||
+	    w->base.path != d->base.path || w->base.epoch != d->base.epoch ||
+	    w->base.id != cpu_to_be64(d->base.id) || w->stream != cpu_to_be32(d->stream) ||
+	    w->opcode != d->opcode || w->psize != cpu_to_be16(d->psize) ||
+	    w->stamp != cpu_to_be32(d->stamp) || w->offset ||
+	    (w->flags & fixed) != (MROCE_F_FIRST | MROCE_F_LAST))
+		return false;
+	if (be32_to_cpu(w->base.number) != d->base.number + i ||
+	    be32_to_cpu(w->spn) != d->spn + i || be32_to_cpu(w->msn) != d->msn + i ||
+	    be32_to_cpu(w->rsn) != d->rsn + receives)
+		return false;
+	m->length = be32_to_cpu(w->length);
+	if (m->length > d->psize || m->length > left)
+		return false;
+	m->addr = be64_to_cpu(w->addr);
+	m->rkey = be32_to_cpu(w->rkey);
+	m->imm = be32_to_cpu(w->imm);
+	m->flags = w->flags;
+	d->flags |= m->flags & (MROCE_F_ACKREQ | MROCE_F_HELD_BACK);
+	d->backlog = be32_to_cpu(w->backlog);
+	d->floor = be32_to_cpu(w->floor);
+	return true;
+}
+
 size_t mroce_build_data(void *p, const struct mroce_data *d)
 {
 	struct mroce_wire_data *w = p;

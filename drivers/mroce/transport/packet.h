@@ -38,6 +38,16 @@ struct mroce_data {
 	u8 opcode, flags;
 };
 
+/*
+ * A message of a run: whole ones in a packet each, of one stream, opcode and payload size, which
+ * have the next numbers each time. What else their headers say.
+ */
+struct mroce_small {
+	u64 addr;
+	u32 length, rkey, imm;
+	u8 flags;
+};
+
 struct mroce_record_news {
 	u32 stream, spn, number, value;
 	u8 kind, reason, flags, timer;
@@ -150,6 +160,15 @@ int mroce_parse_base(const void *p, size_t len, struct mroce_base *b);
  */
 size_t mroce_data_payload(const void *p, size_t left);
 int mroce_parse_data(const void *p, size_t len, size_t payload, struct mroce_data *d, u32 *count);
+/*
+ * Runs of small messages in a datagram. May the packet of *@d begin one? Then *@run is its first.
+ * Does the packet at @p, whose payload is among @left bytes behind the header, follow as message
+ * @i? Then *@m is that, and *@d speaks for it too: flags that are of packets and not of messages,
+ * the backlog, the floor.
+ */
+bool mroce_begins_run(const struct mroce_data *d, struct mroce_small *run);
+bool mroce_joins_run(const void *p, size_t left, u32 i, struct mroce_data *d,
+		     struct mroce_small *m);
 int mroce_parse_ack(const void *p, size_t len, struct mroce_ack *a);
 int mroce_parse_control(const void *p, size_t len, struct mroce_control *c);
 int mroce_parse_open(const void *p, size_t len, struct mroce_open *o);

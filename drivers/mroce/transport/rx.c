@@ -158,6 +158,7 @@ enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *
 	}
 	op->rx = rx;
 	op->data = *data;
+	op->run = NULL;
 	op->count = count;
 	op->bytes = bytes;
 	op->claimed = 0;
@@ -174,6 +175,18 @@ enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *
 	return MROCE_REASON_NONE;
 }
 
+/* payload of its largest packet */
+static u32 largest(const struct mroce_rxop *op)
+{
+	u32 bytes = 0, i;
+
+	if (!op->run)
+		return min_t(u32, op->bytes, op->data.psize);
+	for (i = 0; i < op->count; i++)
+		bytes = max(bytes, op->run[i].length);
+	return bytes;
+}
+
 static void count_arrival(struct mroce_rx *rx, struct mroce_rxpath *p, const struct mroce_rxop *op)
 {
 	struct mroce_share_member *m = &rx->member[p->plane];
@@ -181,8 +194,7 @@ static void count_arrival(struct mroce_rx *rx, struct mroce_rxpath *p, const str
 	mroce_share_count(m, op->bytes + op->count * MROCE_OVERHEAD, op->now);
 	if (op->data.psize) {
 		mroce_share_says(m, op->data.backlog, op->data.flags & MROCE_F_HELD_BACK);
-		rx->packet = max_t(u32, rx->packet, min_t(u32, op->bytes, op->data.psize) +
-				   MROCE_OVERHEAD);
+		rx->packet = max_t(u32, rx->packet, largest(op) + MROCE_OVERHEAD);
 	}
 	rx->latest[p->plane] = p - rx->path;
 	if (!rx->first_at)
@@ -192,8 +204,8 @@ static void count_arrival(struct mroce_rx *rx, struct mroce_rxpath *p, const str
 	rx->stats.packets += op->count;
 	rx->stats.bytes += op->bytes;
 	if (op->ce && !op->joined) {
-		p->ce += op->whole ? 1 : op->count;
-		rx->stats.ce += op->count;
+		p->ce += op->whole || op->run ? 1 : op->count;
+		rx->stats.ce += op->run ? 1 : op->count;
 	}
 	/* the newest stamp: what is echoed must not go back when packets overtake */
 	if (!p->any || mroce_seq_diff(op->data.stamp, p->stamp) >= 0) {

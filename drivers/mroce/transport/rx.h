@@ -7,7 +7,7 @@
  *
  * A packet or train of data, in the order of calls:
  *   mroce_rx_arrive()   path and epoch are known; its numbers are pending
- *   mroce_rxs_claim()   which of its packets are to be copied
+ *   mroce_rxs_claim()   which of its packets are to be copied; mroce_rxs_claim_run()
  *   … copy …            some fail: mroce_rxs_unclaim(); some must wait: mroce_rxs_hold()
  *   mroce_rxs_placed()  the others are in memory
  *   mroce_rxs_land()    held packets that may land now, one by one: … copy … mroce_rxs_landed()
@@ -43,6 +43,7 @@ struct mroce_rxs;
  * @bits: packets whose path bit will be set: placed, held, or known duplicates
  * @whole: a train that came uncut: a mark on it is one mark (rule 34)
  * @joined: not the first of its datagram, with which its mark was counted
+ * @run: not one message in packets, but a run of @count messages in a packet each
  * @inorder: everything before packet 0 had landed when it was claimed, and all of it was claimed:
  *   one copy, in order, will do
  * @refused: not taken, for this reason; the NACK is queued
@@ -51,12 +52,24 @@ struct mroce_rxop {
 	struct list_head pending;
 	struct mroce_rx *rx;
 	struct mroce_data data;
+	const struct mroce_small *run;
 	u32 count, bytes;
 	u64 claimed, bits;
 	u64 now;
 	bool ce, whole, joined, inorder, duplicate, copier;
 	u8 refused;
 };
+
+/* the message that packet @i is of, and its receive number */
+static inline u32 mroce_rxop_msn(const struct mroce_rxop *op, u32 i)
+{
+	return op->data.msn + (op->run ? i : 0);
+}
+
+static inline u32 mroce_rxop_rsn(const struct mroce_rxop *op, u32 i)
+{
+	return op->data.rsn + (op->run && mroce_opinfo[op->data.opcode].receive ? i : 0);
+}
 
 /* a packet that waits until all before it has landed; memory and payload are the caller's */
 struct mroce_held {
@@ -69,7 +82,6 @@ struct mroce_desc {
 	u64 addr;		/* of the message's first byte */
 	u32 msn, first, packets, got, length;
 	u32 rsn, rkey, imm;
-	u32 floor;
 	u16 psize;
 	u8 opcode, flags;
 	bool valid;
@@ -209,6 +221,11 @@ enum mroce_reason mroce_rx_arrive(struct mroce_rx *rx, const struct mroce_data *
  */
 bool mroce_rx_unknown(struct mroce_rx *rx, struct mroce_rxop *op);
 void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rxop *op);
+/* It has not arrived: it will again, in parts. In place of all other steps. */
+static inline void mroce_rx_withdraw(struct mroce_rxop *op)
+{
+	list_del_init(&op->pending);
+}
 
 /* The next acknowledgement that is due (all that could be, if @flush): 1 and *@ack, or 0. */
 int mroce_rx_ack(struct mroce_rx *rx, u64 now, struct mroce_ack *ack);
@@ -250,6 +267,13 @@ bool mroce_rxs_credit(struct mroce_rxs *rxs, u32 credit);
  * same).
  */
 enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op);
+/*
+ * All of a run of @op->count messages, of which @op->data is the first one's header, where nothing
+ * speaks against it: true, and from there on as a train. False: nothing has changed, and each is to
+ * be taken by itself (mroce_rx_withdraw() first).
+ */
+bool mroce_rxs_claim_run(struct mroce_rxs *rxs, struct mroce_rxop *op,
+			 const struct mroce_small *run);
 /*
  * Packets of @mask could not be taken: NACK with @nack (and @timer:
  * ms, or the RNR code), or NONE: as if lost.

@@ -158,7 +158,6 @@ static void describe(struct mroce_desc *d, const struct mroce_data *h)
 		.rsn = h->rsn,
 		.rkey = h->rkey,
 		.imm = h->imm,
-		.floor = h->floor,
 		.psize = h->psize,
 		.opcode = h->opcode,
 		.flags = h->flags & MROCE_F_SOLICITED,
@@ -186,7 +185,7 @@ static bool same_message(struct mroce_desc *d, const struct mroce_desc *e)
 static void refuse(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, u8 nack, u8 timer)
 {
 	op->refused = nack;
-	mroce_rx_nack(op->rx, rxs, op, op->data.spn + i, op->data.msn, nack, timer);
+	mroce_rx_nack(op->rx, rxs, op, op->data.spn + i, mroce_rxop_msn(op, i), nack, timer);
 }
 
 static bool fatal(u8 nack)
@@ -197,13 +196,13 @@ static bool fatal(u8 nack)
 /* From message @msn on nothing is taken, until the reason is gone (rule 8: refused, not held). */
 static void refuse_from(struct mroce_rxs *rxs, struct mroce_rxop *op, u32 i, u8 nack, u8 timer)
 {
-	u32 msn = op->data.msn;
+	u32 msn = mroce_rxop_msn(op, i);
 
 	if (!rxs->refusing || mroce_seq_before(msn, rxs->refuse_msn)) {
 		rxs->refusing = true;
 		rxs->refuse_msn = msn;
 		rxs->refuse_spn = op->data.spn + i;
-		rxs->refuse_rsn = op->data.rsn;
+		rxs->refuse_rsn = mroce_rxop_rsn(op, i);
 		rxs->refuse_reason = nack;
 		rxs->refuse_timer = timer;
 		rxs->refuse_until = op->now + (u64)timer * MROCE_MSEC;
@@ -233,10 +232,10 @@ static bool refusal_over(struct mroce_rxs *rxs, const struct mroce_rxop *op)
 	}
 }
 
-static bool without_credit(const struct mroce_rxs *rxs, const struct mroce_rxop *op)
+static bool without_credit(const struct mroce_rxs *rxs, const struct mroce_rxop *op, u32 rsn)
 {
 	return mroce_opinfo[op->data.opcode].receive && rxs->credit != MROCE_CREDIT_NONE &&
-	       mroce_seq_diff(op->data.rsn, rxs->credit) >= 0;
+	       mroce_seq_diff(rsn, rxs->credit) >= 0;
 }
 
 static u32 reads_ahead(const struct mroce_rxs *rxs)
@@ -335,7 +334,7 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 		refuse(rxs, op, i, MROCE_N_WINDOW, 0);
 		return MROCE_REASON_NONE;
 	}
-	if (without_credit(rxs, op)) {
+	if (without_credit(rxs, op, h->rsn)) {
 		rxs->credit_stalled = true;
 		refuse_from(rxs, op, i, MROCE_N_RNR, rxs->rnr_timer);
 		return MROCE_REASON_NONE;
@@ -363,6 +362,52 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 	op->copier = true;
 	rxs->copiers++;
 	return MROCE_REASON_NONE;
+}
+
+bool mroce_rxs_claim_run(struct mroce_rxs *rxs, struct mroce_rxop *op,
+			 const struct mroce_small *run)
+{
+	const struct mroce_data *h = &op->data;
+	u64 all = GENMASK_ULL(op->count - 1, 0);
+	u32 n = op->count, receives, i;
+
+	/* all before it has landed, so it lands in order, message by message */
+	if (rxs->dead || rxs->refusing || h->spn != rxs->base ||
+	    (rxs->claimed && run_get(rxs, rxs->claimed, h->spn) & all))
+		return false;
+	if (h->msn - rxs->msn >= rxs->window_msgs || n > rxs->window_msgs - (h->msn - rxs->msn) ||
+	    without_credit(rxs, op, h->rsn + n - 1))
+		return false;
+	if (!have_bitmaps(rxs) || !desc_for(rxs, h->msn + n - 1))
+		return false;
+	for (i = 0; i < n; i++)
+		if (desc_at(rxs, h->msn + i)->valid)
+			return false;
+	receives = mroce_opinfo[h->opcode].receive ? 1 : 0;
+	for (i = 0; i < n; i++)
+		*desc_at(rxs, h->msn + i) = (struct mroce_desc){
+			.addr = run[i].addr,
+			.msn = h->msn + i,
+			.first = h->spn + i,
+			.packets = 1,
+			.length = run[i].length,
+			.rsn = h->rsn + i * receives,
+			.rkey = run[i].rkey,
+			.imm = run[i].imm,
+			.psize = h->psize,
+			.opcode = h->opcode,
+			.flags = run[i].flags & MROCE_F_SOLICITED,
+			.valid = true,
+		};
+	if (rxs->credit != MROCE_CREDIT_NONE)
+		tell(rxs);
+	op->run = run;
+	op->inorder = true;
+	op->claimed = all;
+	run_set(rxs, rxs->claimed, h->spn, all);
+	op->copier = true;
+	rxs->copiers++;
+	return true;
 }
 
 void mroce_rxs_unclaim(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask, u8 nack, u8 timer)
@@ -416,8 +461,12 @@ static void count_packets(struct mroce_rxs *rxs, u32 msn, u32 count)
 
 void mroce_rxs_placed(struct mroce_rxs *rxs, struct mroce_rxop *op, u64 mask)
 {
+	u64 left;
+
 	mask &= op->claimed;
-	if (mask)
+	for (left = op->run ? mask : 0; left; left &= left - 1)
+		count_packets(rxs, op->data.msn + __ffs64(left), 1);
+	if (mask && !op->run)
 		count_packets(rxs, op->data.msn, hweight64(mask));
 	op->claimed &= ~mask;
 	op->bits |= mask;

@@ -621,6 +621,7 @@ static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 	}
 	return false;
 found:
+	x->room = room - min(room, x->bytes + x->count * MROCE_OVERHEAD);
 	send_by(tx, p, now, x);
 	return true;
 }
@@ -650,21 +651,22 @@ int mroce_tx_pick_more(struct mroce_tx *tx, u32 left, u64 now, struct mroce_xmit
 {
 	struct mroce_txpath *p = &tx->path[x->path];
 	struct mroce_txs *with = x->txs, *txs;
+	struct mroce_tx_plane *pl = &tx->plane[p->plane];
 	struct mroce_msg *m = x->msg;
-	u32 room;
+	u32 room = x->room;
 
 	/* what comes before streams does not wait for the rest of a datagram either */
 	if (tx->state != MROCE_TX_OPEN || tx->probing || tx->nctl ||
-	    p->state != MROCE_PATH_ACTIVE || p->epoch != x->data.base.epoch)
+	    p->state != MROCE_PATH_ACTIVE || p->epoch != x->data.base.epoch ||
+	    room <= MROCE_OVERHEAD || pl->inflight >= max(pl->window, MROCE_SMALL_CHANGE))
 		return 0;
 	txs = next_stream(&tx->ready[0]) ?: next_stream(&tx->ready[1]);
 	if (!txs || txs->tclass != with->tclass || txs->hop_limit != with->hop_limit ||
-	    !mroce_txs_small(txs, min_t(u32, left, p->size)))
-		return 0;
-	room = min(mroce_path_room(tx, p), mroce_plane_ready(tx, &tx->plane[p->plane], now));
-	if (!room || !mroce_path_reserve(tx, p) || !mroce_txs_next(txs, room, p->size, now, x))
+	    !mroce_txs_small(txs, min3(left, (u32)p->size, room - MROCE_OVERHEAD)) ||
+	    !mroce_path_reserve(tx, p) || !mroce_txs_next(txs, room, p->size, now, x))
 		return 0;
 	x->joined = true;
+	x->room = room - x->bytes - MROCE_OVERHEAD;
 	send_by(tx, p, now, x);
 	m->busy--;
 	with->busy--;

@@ -313,7 +313,7 @@ struct mroce_tx_plane {
 #define MROCE_OVERHEAD	120
 
 /* what is too little in flight to count, where a window is one packet: probes, control */
-#define MROCE_SMALL_CHANGE	512
+#define MROCE_SMALL_CHANGE	512U
 
 /* control messages that wait to be sent, or to be acknowledged */
 struct mroce_ctl {
@@ -447,13 +447,14 @@ enum mroce_xmit_kind {
  * @resend: these numbers were sent before
  * @more: a whole message in one packet, and mroce_tx_pick_more() may have others to go with it
  * @joined: what that gave
+ * @room: bytes that its path has given to this datagram and that are left
  * @ect: as ECN-capable (numbered packets)
  */
 struct mroce_xmit {
 	u8 kind, path, plane;
 	bool resend, fragment, ect, more, joined;
 	u16 passes;
-	u32 count, bytes;
+	u32 count, bytes, room;
 	struct mroce_txs *txs;
 	struct mroce_msg *msg;
 	union {

@@ -367,7 +367,7 @@ static __always_inline struct mroce_mr *mr_get(struct mroce_dev *dev, struct ib_
 		goto put;
 	if (unlikely(mr->window) && !window_admits(mr, qpn))
 		goto put;
-	if (unlikely(addr < mr->iova || len > mr->length || addr - mr->iova > mr->length - len))
+	if (unlikely(!mroce_mr_covers(mr, addr, len)))
 		goto put;
 	return mr;
 

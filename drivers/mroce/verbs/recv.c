@@ -252,6 +252,79 @@ static bool place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop
 	return place_write(qp, op, skb, off, waits, v);
 }
 
+/* ---- a run of small messages, one after another; how many are in memory ---- */
+
+static u32 place_sends(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb,
+		       unsigned int off, struct verdict *v)
+{
+	enum mroce_reason reason;
+	struct mroce_recv *recv;
+	u32 i, rsn = op->data.rsn;
+
+	for (i = 0; i < op->count; i++) {
+		u32 len = op->run[i].length;
+
+		recv = mroce_qp_recv(qp, rsn + i, &v->nack);
+		if (!recv) {
+			v->timer = qp->rreq.rnr_timer;
+			break;
+		}
+		if (len > recv->length) {
+			refuse(v, MROCE_N_LENGTH, IB_WC_LOC_LEN_ERR, MROCE_REASON_NAK_LENGTH);
+			break;
+		}
+		reason = len ? mroce_sge_from_skb(qp->dev, qp->ib->pd, recv->sge, recv->num_sge, 0,
+						  skb, off, len, true) : MROCE_REASON_NONE;
+		if (reason) {
+			refuse(v, MROCE_N_OPERATION, IB_WC_LOC_PROT_ERR, reason);
+			break;
+		}
+		off += len + sizeof(struct mroce_wire_data);
+	}
+	return i;
+}
+
+static u32 place_writes(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb,
+			unsigned int off, struct verdict *v)
+{
+	bool binds = mroce_opinfo[op->data.opcode].receive && qp->srq;
+	struct mroce_mr *mr = NULL;
+	enum mroce_reason reason;
+	u32 i, rkey = 0;
+
+	if (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE)) {
+		refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_NAK_ACCESS);
+		return 0;
+	}
+	for (i = 0; i < op->count; i++) {
+		const struct mroce_small *m = &op->run[i];
+
+		if (binds && !mroce_qp_recv(qp, op->data.rsn + i, &v->nack)) {
+			v->timer = qp->rreq.rnr_timer;
+			break;
+		}
+		/* mostly of one region, which stays as it is while there is a reference */
+		if (m->length && (!mr || m->rkey != rkey ||
+				  !mroce_mr_covers(mr, m->addr, m->length))) {
+			if (mr)
+				mroce_mr_put(mr);
+			rkey = m->rkey;
+			mr = mroce_qp_mr_get(qp, rkey, IB_ACCESS_REMOTE_WRITE, m->addr, m->length,
+					     &reason);
+			if (!mr) {
+				refuse(v, MROCE_N_ACCESS, IB_WC_SUCCESS, MROCE_REASON_NAK_ACCESS);
+				break;
+			}
+		}
+		if (m->length)
+			mroce_mr_from_skb(mr, m->addr, skb, off, m->length, true);
+		off += m->length + sizeof(struct mroce_wire_data);
+	}
+	if (mr)
+		mroce_mr_put(mr);
+	return i;
+}
+
 /* ---- what waits ---- */
 
 static struct mroce_packet *copy_packet(struct mroce_dev *dev, const struct mroce_rxop *op, u32 i,
@@ -295,19 +368,20 @@ static u8 land(struct mroce_qp *qp, const struct mroce_packet *p)
 	return MROCE_N_NONE;
 }
 
-static void note_error(struct mroce_qp *qp, const struct mroce_rxop *op, const struct verdict *v)
+/* @msn, @rsn: of the message at fault */
+static void note_error(struct mroce_qp *qp, u32 msn, u32 rsn, const struct verdict *v)
 {
 	struct mroce_rx_error *e = &qp->rx_error;
 
-	if (v->nack < MROCE_N_ACCESS || (e->set && !mroce_seq_before(op->data.msn, e->msn)))
+	if (v->nack < MROCE_N_ACCESS || (e->set && !mroce_seq_before(msn, e->msn)))
 		return;
 	*e = (struct mroce_rx_error){
 		.set = true,
 		.status = v->status,
 		.nack = v->nack,
 		.reason = v->reason,
-		.msn = op->data.msn,
-		.rsn = op->data.rsn,
+		.msn = msn,
+		.rsn = rsn,
 	};
 }
 
@@ -359,7 +433,7 @@ static void hold(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxs *
 		v.nack = land_skb(qp, op, i, skb, off);
 		spin_lock(&h->lock);
 		if (v.nack) {
-			note_error(qp, op, &v);
+			note_error(qp, op->data.msn, op->data.rsn, &v);
 			mroce_rxs_unclaim(rxs, op, waits, v.nack, 0);
 			return;
 		}
@@ -389,23 +463,23 @@ static void land_held(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_
 /* ---- a packet ---- */
 
 /* Receive buffers as the engine knows them, brought up to date before they run out. */
-u32 mroce_qp_fresh_credit(struct mroce_qp *qp, const struct mroce_data *d)
+u32 mroce_qp_fresh_credit(struct mroce_qp *qp, u8 opcode, u32 rsn)
 {
-	s32 left = mroce_seq_diff(READ_ONCE(qp->rreq.credit), d->rsn);
+	s32 left = mroce_seq_diff(READ_ONCE(qp->rreq.credit), rsn);
 
 	/* no response consumes one */
-	if (qp->srq || !mroce_opinfo[d->opcode].receive || left > (s32)(qp->rq.entries / 2))
+	if (qp->srq || !mroce_opinfo[opcode].receive || left > (s32)(qp->rq.entries / 2))
 		return MROCE_CREDIT_NONE;
 	return mroce_rq_limit(&qp->rq);
 }
 
-static void refused(struct mroce_qp *qp, const struct mroce_rxop *op)
+static void refused(struct mroce_qp *qp, const struct mroce_rxop *op, u32 rsn)
 {
 	if (op->refused != MROCE_N_RNR)
 		return;
 	if (qp->srq)
 		mroce_qp_srq_wait(qp);
-	else if (mroce_rq_want_doorbell(&qp->rq, op->data.rsn))
+	else if (mroce_rq_want_doorbell(&qp->rq, rsn))
 		mroce_qp_credit(qp);
 }
 
@@ -454,6 +528,70 @@ bool mroce_qp_claim(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 	return true;
 }
 
+bool mroce_qp_claim_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+			const struct mroce_small *run, u32 credit)
+{
+	struct mroce_rxs *rxs = &qp->rreq;
+
+	lockdep_assert_held(&h->lock);
+	if (rxs->rx != &h->rx)
+		return false;
+	if (credit != MROCE_CREDIT_NONE && rxs->credit != MROCE_CREDIT_NONE)
+		mroce_rxs_credit(rxs, credit);
+	return mroce_rxs_claim_run(rxs, op, run);
+}
+
+/* The peer's first packet says that it has established the connection. */
+static void established(struct mroce_qp *qp)
+{
+	if (likely(qp->established))
+		return;
+	qp->established = true;
+	if (READ_ONCE(qp->state) == IB_QPS_RTR)
+		mroce_qp_raise(qp, MROCE_QPE_EST);
+}
+
+void mroce_qp_place_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+			struct sk_buff *skb, unsigned int off)
+{
+	struct mroce_cursor cursor __uninitialized;
+	struct mroce_txhalf *settle = NULL;
+	struct mroce_rxs *rxs = &qp->rreq;
+	struct verdict v = {};
+	bool good;
+	u32 n;
+
+	if (release_responses(qp, op->data.floor))
+		settle = mroce_txhalf_hold(qp->txh);
+	if (mroce_opinfo[op->data.opcode].place)
+		n = place_sends(qp, op, skb, off, &v);
+	else
+		n = place_writes(qp, op, skb, off, &v);
+	good = n == op->count;
+
+	spin_lock(&h->lock);
+	if (n)
+		mroce_rxs_placed(rxs, op, GENMASK_ULL(n - 1, 0));
+	if (!good) {
+		note_error(qp, mroce_rxop_msn(op, n), mroce_rxop_rsn(op, n), &v);
+		mroce_rxs_unclaim(rxs, op, op->claimed, v.nack, v.timer);
+	}
+	land_held(qp, h, rxs, op);
+	mroce_rx_finish(&h->rx, rxs, op);
+	mroce_cursor_begin(&cursor, h, rxs);
+	spin_unlock(&h->lock);
+
+	established(qp);
+	if (!good && v.reason)
+		mroce_drop(qp->dev, v.reason);
+	refused(qp, op, mroce_rxop_rsn(op, n));
+	mroce_cursor_run(&cursor, qp, h, rxs);
+	if (settle) {
+		mroce_txhalf_settle(settle);
+		mroce_txhalf_put(settle);
+	}
+}
+
 void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
 		    struct sk_buff *skb, unsigned int off)
 {
@@ -465,7 +603,7 @@ void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 	u64 waits = 0;
 
 	if (!op->claimed) {
-		refused(qp, op);
+		refused(qp, op, op->data.rsn);
 		return;
 	}
 	if (!response && release_responses(qp, op->data.floor))
@@ -481,7 +619,7 @@ void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 			hold(qp, h, rxs, op, waits, skb, off);
 	} else {
 		if (!response)
-			note_error(qp, op, &v);
+			note_error(qp, op->data.msn, op->data.rsn, &v);
 		mroce_rxs_unclaim(rxs, op, op->claimed, v.nack, v.timer);
 	}
 	land_held(qp, h, rxs, op);
@@ -489,14 +627,10 @@ void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 	mroce_cursor_begin(&cursor, h, rxs);
 	spin_unlock(&h->lock);
 
-	if (!qp->established) {
-		qp->established = true;
-		if (READ_ONCE(qp->state) == IB_QPS_RTR)
-			mroce_qp_raise(qp, MROCE_QPE_EST);
-	}
+	established(qp);
 	if (!good && v.reason)
 		mroce_drop(qp->dev, v.reason);
-	refused(qp, op);
+	refused(qp, op, op->data.rsn);
 	mroce_cursor_run(&cursor, qp, h, rxs);
 	if (settle) {
 		mroce_txhalf_settle(settle);

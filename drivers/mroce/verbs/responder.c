@@ -329,14 +329,26 @@ static bool at_refusal(const struct mroce_rxs *rxs)
 	       !rxs->running && mroce_seq_diff(rxs->msn, rxs->refuse_msn) >= 0;
 }
 
+/* Nothing happens at the cursor when it passes a Write. */
+static bool is_silent(const struct mroce_rxs *rxs, const struct mroce_desc *d)
+{
+	return !rxs->response && !mroce_opinfo[d->opcode].receive &&
+	       !mroce_opinfo[d->opcode].answered;
+}
+
 /*
  * The next message that is whole, or whether the cursor is where the stream ends. Nobody takes the
  * stream from its half while its cursor runs.
  */
 static void cursor_next(struct mroce_cursor *c, struct mroce_rxs *rxs)
 {
-	const struct mroce_desc *d = mroce_rxs_message(rxs);
+	enum { AT_ONCE = 64 };	/* while the half's lock is held */
+	const struct mroce_desc *d;
+	unsigned int n = 0;
 
+	do
+		d = mroce_rxs_message(rxs);
+	while (d && is_silent(rxs, d) && ++n < AT_ONCE);
 	c->message = d;
 	if (d)
 		c->desc = *d;

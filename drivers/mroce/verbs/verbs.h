@@ -162,6 +162,12 @@ struct mroce_mr *mroce_mr_get_remote(struct mroce_dev *dev, struct ib_pd *pd, u3
 				     int access, u64 addr, u64 len, enum mroce_reason *reason);
 void mroce_mr_put(struct mroce_mr *mr);
 
+/* is this in it too? */
+static inline bool mroce_mr_covers(const struct mroce_mr *mr, u64 addr, u64 len)
+{
+	return addr >= mr->iova && len <= mr->length && addr - mr->iova <= mr->length - len;
+}
+
 /* packets may land as they come */
 static inline bool mroce_mr_relaxed(const struct mroce_mr *mr)
 {
