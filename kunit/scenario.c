@@ -95,6 +95,8 @@ void scenario_randomise_load(struct sim *s, struct sim_load *l)
 {
 	l->count = 20 + sim_below(s, 150);
 	l->ops = 1 + sim_below(s, 255);
+	if (sim_below(s, 2))
+		l->ops |= SIM_FLUSH | SIM_ATOMIC_WRITE;
 	l->len_max = sim_below(s, 2) ? 1 + sim_below(s, 300) : 1 + sim_below(s, 40000);
 	l->depth = 1 + sim_below(s, 40);
 	l->batch = 1 + sim_below(s, l->depth);

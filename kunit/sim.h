@@ -69,7 +69,10 @@ struct sim_cfg {
 #define SIM_READ      BIT(MROCE_OP_READ)
 #define SIM_CAS	      BIT(MROCE_OP_CMP_SWAP)
 #define SIM_ADD	      BIT(MROCE_OP_FETCH_ADD)
-#define SIM_ALL	      0xffu
+#define SIM_FLUSH     BIT(MROCE_OP_FLUSH)
+#define SIM_ATOMIC_WRITE BIT(MROCE_OP_ATOMIC_WRITE)
+#define SIM_ALL	      (0xffu | SIM_FLUSH | SIM_ATOMIC_WRITE)
+#define SIM_MAX_OP    11
 
 /**
  * struct sim_load - what a queue pair's program does
@@ -80,7 +83,7 @@ struct sim_cfg {
  * @buffers: receive buffers of @buffer_len bytes; @repost: ns until a used one is posted again
  * @srq: no credit is advertised
  * @relaxed: the memory that its peer writes to is registered with relaxed ordering
- * @overlap: its Writes overlap each other
+ * @overlap: its Writes, and ATOMIC_WRITEs, overlap each other
  * @fence: requests a million with a fence
  * @start: ns at which it posts first; @stop: at which it posts nothing more, 0: after @count
  * @on, @off: ns for which it posts, and does not, in turn; 0: always
@@ -362,6 +365,8 @@ u8 sim_pattern(u64 key, u32 off);
 u64 sim_key(struct sim_qp *qp, u32 msn);
 u64 sim_read_key(struct sim_qp *qp);
 void sim_track_init(struct sim_track *t, u32 base, u32 window);
+/* an ATOMIC_WRITE is carried out */
+void sim_atomic_write(struct sim_qp *qp, const struct mroce_desc *d);
 /* one packet's bytes go to memory now */
 void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off,
 	       u32 bytes);

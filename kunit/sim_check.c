@@ -114,6 +114,23 @@ static void place_write(struct sim_qp *qp, const struct mroce_data *d, struct si
 	}
 }
 
+void sim_atomic_write(struct sim_qp *qp, const struct mroce_desc *d)
+{
+	const struct sim_wr *wr = &qp->peer->wr[d->msn];
+	u64 at = wr->addr - SIM_WRITE_BASE;
+	u32 i;
+
+	if (!qp->mem || qp->s->hostile)
+		return;
+	fill(qp->mem + at, wr->key, 0, wr->length);
+	for (i = 0; qp->owner && i < wr->length; i++) {
+		SIM_CHECK(qp->s, qp->owner[at + i] <= d->msn,
+			  "queue pair %u: ATOMIC_WRITE %u lands over the later Write %u", qp->index,
+			  d->msn, qp->owner[at + i] - 1);
+		qp->owner[at + i] = d->msn + 1;
+	}
+}
+
 static void place_send(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off,
 		       u32 bytes)
 {
@@ -132,6 +149,12 @@ static void place_send(struct sim_qp *qp, const struct mroce_data *d, struct sim
 		fill(qp->recv + (size_t)(d->rsn % qp->load.buffers) * qp->load.buffer_len +
 			     d->offset,
 		     p->key, off, bytes);
+}
+
+/* bytes of the response that is no ERROR_RESP */
+static u32 answer_length(const struct sim_wr *wr)
+{
+	return wr->opcode == MROCE_OP_READ ? wr->length : 0;
 }
 
 static u8 *local_of(struct sim_qp *qp, u32 msn)
@@ -158,7 +181,7 @@ static void place_response(struct sim_qp *qp, const struct mroce_data *d, struct
 	}
 	if (d->opcode == MROCE_OP_ERROR_RESP)
 		return;
-	if (d->length != wr->length || d->offset + bytes > wr->length) {
+	if (d->length != answer_length(wr) || d->offset + bytes > d->length) {
 		sim_fail(s, "queue pair %u: the response to %u has a wrong length", qp->index,
 			 d->rsn);
 		return;
@@ -378,8 +401,8 @@ static void check_response(struct sim_qp *qp, const struct mroce_desc *d)
 	wr->responded = true;
 	if (d->opcode == MROCE_OP_READ_RESP && qp->local) {
 		bad = differs(local_of(qp, d->rsn), sim_read_key(qp->peer),
-			      (u32)(wr->addr - SIM_READ_BASE), wr->length);
-		SIM_CHECK(s, bad == wr->length, "queue pair %u: Read %u differs at byte %u",
+			      (u32)(wr->addr - SIM_READ_BASE), answer_length(wr));
+		SIM_CHECK(s, bad == answer_length(wr), "queue pair %u: Read %u differs at byte %u",
 			  qp->index, d->rsn, bad);
 	}
 }
@@ -423,7 +446,8 @@ void sim_check_complete(struct sim_qp *qp, const struct mroce_msg *m)
 		  peer->track[0].base);
 	SIM_CHECK(s, !mroce_opinfo[m->opcode].answered || wr->responded,
 		  "queue pair %u: message %u completes without its response", qp->index, m->msn);
-	if (!is_write(m->opcode) || !peer->owner || s->failed)
+	if ((!is_write(m->opcode) && m->opcode != MROCE_OP_ATOMIC_WRITE) || !peer->owner ||
+	    s->failed)
 		return;
 	/* last writer wins: every byte is this Write's or a later one's */
 	for (i = 0; i < wr->length && !s->failed; i++) {

@@ -230,7 +230,7 @@ static u8 random_opcode(struct sim_qp *qp)
 	u8 op;
 
 	do {
-		op = sim_below(qp->s, 8);
+		op = sim_below(qp->s, qp->load.ops & ~0xffu ? SIM_MAX_OP + 1 : 8);
 	} while (!(qp->load.ops & BIT(op)));
 	return op;
 }
@@ -251,11 +251,17 @@ static bool post_one(struct sim_qp *qp)
 	wr->fence = sim_chance(s, qp->load.fence);
 	wr->imm = (u32)wr->key;
 	switch (post.opcode) {
+	case MROCE_OP_ATOMIC_WRITE:
+		len = min(8U, qp->load.len_max);
+		fallthrough;
 	case MROCE_OP_WRITE:
 	case MROCE_OP_WRITE_IMM:
 		wr->addr = SIM_WRITE_BASE + (u64)(msn % slots(qp)) * qp->load.len_max;
 		if (qp->load.overlap)
 			wr->addr = SIM_WRITE_BASE + sim_below(s, qp->load.len_max);
+		break;
+	case MROCE_OP_FLUSH:
+		wr->addr = SIM_WRITE_BASE;
 		break;
 	case MROCE_OP_READ:
 		wr->addr = SIM_READ_BASE + sim_below(s, 100000);
@@ -396,8 +402,8 @@ static void respond(struct sim_qp *qp, const struct mroce_desc *d)
 		post.rkey = d->rkey;
 		post.length = d->length;
 	} else {
-		post.opcode = MROCE_OP_ATOMIC_RESP;
-		post.length = 8;
+		post.opcode = mroce_opinfo[d->opcode].answered;
+		post.length = mroce_opinfo[post.opcode].fixed;
 	}
 	post.wr = slot;
 	if (!mroce_txs_post(&qp->resp, &post, s->now)) {
@@ -405,6 +411,8 @@ static void respond(struct sim_qp *qp, const struct mroce_desc *d)
 		return;
 	}
 	qp->resp_posted++;
+	if (d->opcode == MROCE_OP_ATOMIC_WRITE && !nack)
+		sim_atomic_write(qp, d);
 	if (d->opcode == MROCE_OP_FETCH_ADD)
 		qp->result[slot] = qp->counter[0]++;
 	if (d->opcode == MROCE_OP_CMP_SWAP)

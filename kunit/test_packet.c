@@ -66,6 +66,7 @@ static void opcodes(struct kunit *test)
 	static const u8 valid[] = {
 		MROCE_OP_SEND,	    MROCE_OP_SEND_IMM,	  MROCE_OP_SEND_INV,   MROCE_OP_WRITE,
 		MROCE_OP_WRITE_IMM, MROCE_OP_READ,	  MROCE_OP_CMP_SWAP,   MROCE_OP_FETCH_ADD,
+		MROCE_OP_FLUSH,	    MROCE_OP_ATOMIC_WRITE,
 		MROCE_OP_READ_RESP, MROCE_OP_ATOMIC_RESP, MROCE_OP_ERROR_RESP,
 	};
 	u32 i, n = 0;
@@ -87,12 +88,15 @@ static void opcodes(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, o->imm && o->inv);
 		if (o->place)
 			KUNIT_EXPECT_TRUE(test, o->receive);
-		if (o->answered)
+		if (o->answered) {
 			KUNIT_EXPECT_FALSE(test, o->payload);
+			KUNIT_EXPECT_TRUE(test, mroce_opinfo[o->answered].response);
+		}
 	}
 	KUNIT_EXPECT_TRUE(test, mroce_opinfo[MROCE_OP_WRITE_IMM].receive);
 	KUNIT_EXPECT_FALSE(test, mroce_opinfo[MROCE_OP_WRITE_IMM].place);
 	KUNIT_EXPECT_EQ(test, mroce_opinfo[MROCE_OP_CMP_SWAP].fixed, 16);
+	KUNIT_EXPECT_EQ(test, mroce_opinfo[MROCE_OP_ATOMIC_WRITE].fixed, 8);
 	KUNIT_EXPECT_EQ(test, mroce_opinfo[MROCE_OP_ATOMIC_RESP].fixed, 8);
 }
 

@@ -300,6 +300,57 @@ static void fence_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 2);
 }
 
+/*
+ * An atomic is carried out at the peer's cursor, a Write as it comes: one to the same bytes waits,
+ * others do not.
+ */
+static void write_waits_for_atomic(struct kunit *test)
+{
+	static const u8 atomics[] = {
+		MROCE_OP_ATOMIC_WRITE, MROCE_OP_CMP_SWAP, MROCE_OP_FETCH_ADD,
+	};
+	struct mroce_post post = { .length = 8, .addr = 1 << 20 };
+	struct tx_env *env = test->priv;
+	u32 i, n, msn = 0;
+
+	tx_open(test, 0);
+	for (i = 0; i < ARRAY_SIZE(atomics); i++) {
+		post.opcode = atomics[i];
+		post.addr = 1 << 20;
+		mroce_txs_post(&env->req[0], &post, env->now);
+		post.opcode = MROCE_OP_WRITE;
+		post.addr += 8;
+		mroce_txs_post(&env->req[0], &post, env->now);
+		post.addr -= 1;
+		mroce_txs_post(&env->req[0], &post, env->now);
+		KUNIT_EXPECT_EQ(test, tx_pick_all(env), 2);
+		acknowledge_all(env);
+		KUNIT_EXPECT_EQ(test, tx_pick_all(env), 0);
+		mroce_txs_responded(&env->req[0], msn, MROCE_N_NONE, env->now);
+		KUNIT_EXPECT_EQ(test, tx_pick_all(env), 1);
+		acknowledge_all(env);
+		KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 3);
+		msn += 3;
+	}
+	/* behind so many that not each is looked at */
+	post.opcode = MROCE_OP_ATOMIC_WRITE;
+	post.addr = 1 << 20;
+	mroce_txs_post(&env->req[0], &post, env->now);
+	post.opcode = MROCE_OP_WRITE;
+	for (n = 0; n < 20; n++) {
+		post.addr += 8;
+		mroce_txs_post(&env->req[0], &post, env->now);
+	}
+	post.addr = 1 << 20;
+	mroce_txs_post(&env->req[0], &post, env->now);
+	KUNIT_EXPECT_LE(test, tx_pick_all(env), 21);
+	acknowledge_all(env);
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 0);
+	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 0);
+	mroce_txs_responded(&env->req[0], msn, MROCE_N_NONE, env->now);
+	KUNIT_EXPECT_GT(test, tx_pick_all(env), 0);
+}
+
 /* ---- credit and RNR ---- */
 
 /* Without credit one packet asks, when nothing else is on its way. */
@@ -968,7 +1019,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
 				     KUNIT_CASE(memory_comes_back),
 				     KUNIT_CASE(message_window),
 				     KUNIT_CASE(reads_are_limited),
-				     KUNIT_CASE(fence_waits),
+				     KUNIT_CASE(fence_waits), KUNIT_CASE(write_waits_for_atomic),
 				     KUNIT_CASE(without_credit),
 				     KUNIT_CASE(rnr_pauses),
 				     KUNIT_CASE(rnr_episodes),

@@ -224,7 +224,7 @@ int mroce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int mroce_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 		  struct ibv_mw_bind *mw_bind);
 int mroce_init_send_ops(struct mroce_qp *qp, enum ibv_qp_type type,
-			uint64_t ops);
+			uint64_t ops, uint64_t caps);
 
 /* recv.c: receive rings of queue pairs, and shared ones */
 int mroce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,

@@ -79,10 +79,10 @@ static void unmap_rings(struct mroce_qp *qp)
 
 /*
  * Say that @vqp has builders. struct ibv_qp_ex grew within one plug-in ABI (by
- * wr_atomic_write and wr_flush, unused here), so an older libibverbs looks for the
- * flag where a newer one has such a pointer.
+ * wr_atomic_write and wr_flush), so an older libibverbs looks for the flag where a
+ * newer one has such a pointer. False: one that it does not know is there.
  */
-static void set_extended(struct verbs_qp *vqp)
+static bool set_extended(struct verbs_qp *vqp)
 {
 	char *flag = (char *)&vqp->comp_mask;
 	int slots;
@@ -91,9 +91,10 @@ static void set_extended(struct verbs_qp *vqp)
 	for (slots = 0; slots < 4 && !ibv_qp_to_qp_ex(&vqp->qp); slots++) {
 		flag -= sizeof(void *);
 		if (*(void **)flag)
-			return;
+			return false;
 		*(uint32_t *)flag = VERBS_QP_EX;
 	}
+	return true;
 }
 
 struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
@@ -133,7 +134,9 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		ret = mroce_init_send_ops(qp, attr->qp_type,
-					  attr->send_ops_flags);
+					  attr->send_ops_flags, ctx->caps);
+		if (!ret && !set_extended(&qp->vqp))
+			ret = EOPNOTSUPP;
 		if (ret)
 			goto err_free;
 	}
@@ -151,7 +154,7 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 	if (ret)
 		goto err_destroy;
 
-	/* after the command, which clears it */
+	/* again: the command clears it */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		set_extended(&qp->vqp);
 	qp->signal_all = attr->sq_sig_all;

@@ -21,6 +21,7 @@ enum {
 	OP_INLINE = 1 << 4,	/* sends local bytes, which may be inline */
 	OP_SGE = 1 << 5,
 	OP_BIND = 1 << 6,
+	OP_PLACEMENT = 1 << 7,	/* by a builder only; not of every module */
 };
 
 /* what an opcode needs; one that is not here has no @types and is refused */
@@ -70,6 +71,18 @@ static const struct send_op {
 		MROCE_WQE_SEND_INV, OP_INV | OP_SGE | OP_INLINE,
 		FOR_RC, IBV_QP_EX_WITH_SEND_WITH_INV,
 	},
+#ifdef MROCE_WR_FLUSH
+	[IBV_WR_FLUSH] = {
+		MROCE_WQE_FLUSH, OP_PLACEMENT,
+		FOR_RC, IBV_QP_EX_WITH_FLUSH,
+	},
+#endif
+#ifdef MROCE_WR_ATOMIC_WRITE
+	[IBV_WR_ATOMIC_WRITE] = {
+		MROCE_WQE_ATOMIC_WRITE, OP_PLACEMENT,
+		FOR_RC, IBV_QP_EX_WITH_ATOMIC_WRITE,
+	},
+#endif
 };
 
 #define NUM_SEND_OPS (sizeof(send_ops) / sizeof(send_ops[0]))
@@ -176,7 +189,7 @@ static int build_wqe(struct mroce_qp *qp, const struct ibv_send_wr *wr)
 	struct mroce_sq_wqe *wqe;
 	int i, ret = 0;
 
-	if (!op || wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->sq.max_sge ||
+	if (!op || op->flags & OP_PLACEMENT || wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->sq.max_sge ||
 	    !check_comp_mask(wr->send_flags,
 			     IBV_SEND_FENCE | IBV_SEND_SIGNALED |
 			     IBV_SEND_SOLICITED | IBV_SEND_INLINE))
@@ -468,6 +481,54 @@ static void mroce_wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw,
 		wr_fail(to_mqp_ex(ibqp), ret);
 }
 
+#ifdef MROCE_WR_FLUSH
+static_assert(IBV_FLUSH_GLOBAL == MROCE_WQE_FLUSH_GLOBAL &&
+	      IBV_FLUSH_PERSISTENT == MROCE_WQE_FLUSH_PERSISTENT,
+	      "placement types are the ABI's");
+
+static void mroce_wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			   uint64_t remote_addr, size_t len, uint8_t type,
+			   uint8_t level)
+{
+	struct mroce_sq_wqe *wqe;
+
+	if (!type ||
+	    type & ~(IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT) ||
+	    (level != IBV_FLUSH_RANGE && level != IBV_FLUSH_MR) ||
+	    (level == IBV_FLUSH_RANGE && len > UINT32_MAX)) {
+		wr_fail(to_mqp_ex(ibqp), EINVAL);
+		return;
+	}
+
+	wqe = wr_begin(ibqp, IBV_WR_FLUSH);
+	if (!wqe)
+		return;
+	wqe->rkey = rkey;
+	wqe->imm = type;
+	if (level == IBV_FLUSH_MR) {
+		wqe->imm |= MROCE_WQE_FLUSH_REGION;
+		return;
+	}
+	wqe->remote_addr = remote_addr;
+	wqe->length = len;
+}
+#endif
+
+#ifdef MROCE_WR_ATOMIC_WRITE
+static void mroce_wr_atomic_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				  uint64_t remote_addr, const void *atomic_wr)
+{
+	struct mroce_sq_wqe *wqe = wr_begin(ibqp, IBV_WR_ATOMIC_WRITE);
+
+	if (!wqe)
+		return;
+	wqe->rkey = rkey;
+	wqe->remote_addr = remote_addr;
+	memcpy(&wqe->atomic.compare_add, atomic_wr,
+	       sizeof(wqe->atomic.compare_add));
+}
+#endif
+
 static void mroce_wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 				 uint32_t remote_qpn, uint32_t remote_qkey)
 {
@@ -510,7 +571,7 @@ static void mroce_wr_set_inline_data_list(struct ibv_qp_ex *ibqp,
 	if (!qp->wqe)
 		return;
 
-	/* a read or an atomic has nothing to send */
+	/* a read or an atomic has nothing to send, or it all */
 	ret = qp->wqe->opcode == MROCE_WQE_READ ||
 	      qp->wqe->opcode >= MROCE_WQE_CMP_SWAP ? EINVAL : 0;
 	for (i = 0; i < num_buf && !ret; i++)
@@ -533,14 +594,15 @@ static void mroce_wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 
 /* give the queue pair the builders that were asked for, before it is created */
 int mroce_init_send_ops(struct mroce_qp *qp, enum ibv_qp_type type,
-			uint64_t ops)
+			uint64_t ops, uint64_t caps)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 	uint64_t known = 0;
 	size_t i;
 
 	for (i = 0; i < NUM_SEND_OPS; i++)
-		if (find_op(type, i))
+		if (find_op(type, i) && (!(send_ops[i].flags & OP_PLACEMENT) ||
+					 caps & MROCE_CAP_PLACEMENT))
 			known |= send_ops[i].ext;
 	if (!check_comp_mask(ops, known))
 		return EOPNOTSUPP;
@@ -575,5 +637,13 @@ int mroce_init_send_ops(struct mroce_qp *qp, enum ibv_qp_type type,
 		ex->wr_local_inv = mroce_wr_local_inv;
 	if (ops & IBV_QP_EX_WITH_BIND_MW)
 		ex->wr_bind_mw = mroce_wr_bind_mw;
+#ifdef MROCE_WR_FLUSH
+	if (ops & IBV_QP_EX_WITH_FLUSH)
+		ex->wr_flush = mroce_wr_flush;
+#endif
+#ifdef MROCE_WR_ATOMIC_WRITE
+	if (ops & IBV_QP_EX_WITH_ATOMIC_WRITE)
+		ex->wr_atomic_write = mroce_wr_atomic_write;
+#endif
 	return 0;
 }

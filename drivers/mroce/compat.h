@@ -130,6 +130,19 @@ typedef int mroce_cqe_count;
 #define mroce_dmah_refused()	false
 #endif
 
+/* FLUSH and ATOMIC_WRITE (6.2): where they are not, nobody has a right to flush */
+#ifdef MROCE_HAVE_PLACEMENT
+#define MROCE_PLACEMENT_CAPS	(IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT | \
+				 IB_DEVICE_ATOMIC_WRITE)
+#else
+#define MROCE_PLACEMENT_CAPS	0
+#define IB_ACCESS_FLUSH_GLOBAL		0
+#define IB_ACCESS_FLUSH_PERSISTENT	0
+#define IB_WC_FLUSH			8
+#define IB_WC_ATOMIC_WRITE		9
+#endif
+#define mroce_has_placement()	(!!MROCE_PLACEMENT_CAPS)
+
 #ifdef MROCE_HAVE_UMEM_GET_VA
 #define mroce_umem_get		ib_umem_get_va
 #else

@@ -8,6 +8,7 @@ mroce-has = $(if $(shell grep -sE '$(2)' $(srctree)/include/$(1)),-DMROCE_HAVE_$
 ccflags-y += $(call mroce-has,rdma/ib_verbs.h,[*]resize_user_cq,RESIZE_USER_CQ)
 ccflags-y += $(call mroce-has,rdma/ib_verbs.h,ib_mark_name_assigned_by_user,MARK_NAME)
 ccflags-y += $(call mroce-has,rdma/ib_verbs.h,struct ib_dmah [*]dmah,MR_DMAH)
+ccflags-y += $(call mroce-has,rdma/ib_verbs.h,IB_ACCESS_FLUSH_PERSISTENT =,PLACEMENT)
 ccflags-y += $(call mroce-has,rdma/ib_umem.h,ib_umem_get_va,UMEM_GET_VA)
 ccflags-y += $(call mroce-has,rdma/rdma_netlink.h,[*]dellink,DELLINK)
 ccflags-y += $(call mroce-has,linux/netdevice.h,gso_ipv4_max_size;,GSO_IPV4_MAX_SIZE)

@@ -49,6 +49,7 @@
 #define MROCE_MAX_MEMBERS	256		/* queue pairs in one, each gets a copy */
 #define MROCE_GROUP_HASH_BITS	6
 #define MROCE_MAX_MSG		1073741824U	/* bytes: 1 GiB */
+#define MROCE_MAX_FLUSH		2147483648U	/* bytes: of a range, as InfiniBand has it */
 #define MROCE_GID_TABLE_LEN	256
 #define MROCE_PKEY		0xffff
 #define MROCE_DEFAULT_PATHS	16

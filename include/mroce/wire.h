@@ -79,11 +79,17 @@ enum mroce_opcode {
 	MROCE_OP_READ		= 5,	/* one packet, no payload; @length bytes are asked for */
 	MROCE_OP_CMP_SWAP	= 6,	/* payload: struct mroce_wire_atomic */
 	MROCE_OP_FETCH_ADD	= 7,	/* payload: struct mroce_wire_atomic */
+	MROCE_OP_FLUSH		= 10,	/* one packet, no payload; @imm: MROCE_FLUSH_* */
+	MROCE_OP_ATOMIC_WRITE	= 11,	/* payload: 8 bytes, which are stored as they are */
 	/* response space */
-	MROCE_OP_READ_RESP	= 16,
+	MROCE_OP_READ_RESP	= 16,	/* of READ; without payload, of FLUSH and ATOMIC_WRITE */
 	MROCE_OP_ATOMIC_RESP	= 17,	/* payload: the 8 bytes that were there before */
 	MROCE_OP_ERROR_RESP	= 18,	/* an error found at the cursor; @imm is the reason */
 };
+
+#define MROCE_FLUSH_GLOBAL	0x01	/* everybody at the peer is to see earlier messages */
+#define MROCE_FLUSH_PERSISTENT	0x02	/* and to outlast its power */
+#define MROCE_FLUSH_REGION	0x10	/* of the whole region: addr and length do not count */
 
 #define MROCE_F_FIRST		0x01	/* first packet of its message */
 #define MROCE_F_LAST		0x02	/* last packet of its message */
@@ -103,10 +109,11 @@ enum mroce_opcode {
  * @rsn: SEND*, WRITE_IMM: receive number, counts what consumes a receive buffer; responses: msn of
  *   the request
  * @offset: of this packet's payload within the message, bytes; a multiple of @psize
- * @length: of the whole message, bytes; READ: bytes asked for
- * @addr: WRITE*: virtual address of this packet's first byte; READ, atomics: of the source
- * @rkey: WRITE*, READ, atomics: key of the region; SEND*: number of the SRQ (XRC), else 0
- * @imm: immediate data, or the rkey to invalidate
+ * @length: of the whole message, bytes; READ: bytes asked for; FLUSH: of the range
+ * @addr: WRITE*: virtual address of this packet's first byte; other requests with a key: of what
+ *   they are about
+ * @rkey: WRITE*, READ, atomics, FLUSH: key of the region; SEND*: number of the SRQ (XRC), else 0
+ * @imm: immediate data, or the rkey to invalidate; FLUSH: MROCE_FLUSH_*
  * @opcode: enum mroce_opcode
  * @flags: MROCE_F_*
  * @psize: payload bytes of every packet of this message but the last
@@ -116,7 +123,8 @@ enum mroce_opcode {
  * @crc: CRC32C over header (this field 0) and payload if MROCE_F_CRC, else 0
  *
  * Offset, length and psize give the message's first and last number from any of its packets:
- * first = spn - offset / psize, packets = max(1, ceil(length / psize)), or 1 for READ and atomics.
+ * first = spn - offset / psize, packets = max(1, ceil(length / psize)), or 1 for READ, FLUSH and
+ * atomics.
  */
 struct mroce_wire_data {
 	struct mroce_wire_base base;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tests of mroce-verbs: windows.c, datagrams.c, uc.c, queues.c.
+ * The tests of mroce-verbs: windows.c, placement.c, datagrams.c, uc.c, queues.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -15,6 +15,11 @@ void test_window_2_bad_binds(void);
 void test_window_1(void);
 void test_rereg(void);
 void test_window_uc(void);
+void test_atomic_write(void);
+void test_flush(void);
+void test_placement_lossy(void);
+void test_placement_absent(void);
+void test_flush_unknown(void);
 void test_ud_sge(void);
 void test_ud_copied(void);
 void test_group(void);

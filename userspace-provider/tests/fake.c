@@ -167,12 +167,14 @@ int ibv_cmd_get_context(struct verbs_context *context,
 {
 	const struct umroce_get_context *req =
 		container_of(cmd, struct umroce_get_context, ibv_cmd);
+	struct umroce_get_context_resp *answer =
+		container_of(resp, struct umroce_get_context_resp, ibv_resp);
 
 	CHECK(cmd_size == sizeof(*req));
 	if (req->abi_min > fake.abi || req->abi_max < fake.abi)
 		return EOPNOTSUPP;
-	container_of(resp, struct umroce_get_context_resp, ibv_resp)->abi =
-		fake.abi;
+	answer->abi = fake.abi;
+	answer->caps = fake.caps;
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct fake_ring {
 struct fake_module {
 	/* set by a test before it creates an object */
 	uint32_t abi;
+	uint64_t caps;
 	uint32_t first_index;	/* where new rings begin */
 	uint32_t entries;	/* of new send, receive and shared rings */
 	uint32_t cq_entries;

@@ -375,6 +375,78 @@ static void test_builders(void)
 	end(&w);
 }
 
+#ifdef MROCE_WR_FLUSH
+/* of a module that has them, and no other */
+static struct ibv_qp *make_placing(struct world *w)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = w->cq,
+		.recv_cq = w->cq,
+		.qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = w->pd,
+		.send_ops_flags = IBV_QP_EX_WITH_FLUSH |
+				  IBV_QP_EX_WITH_ATOMIC_WRITE,
+	};
+
+	return ops->create_qp_ex(w->context, &attr);
+}
+
+static void test_placement(void)
+{
+	static const char bytes[8] = "as it is";
+	struct mroce_sq_wqe *wqe;
+	struct ibv_qp_ex *ex;
+	struct ibv_qp *qp;
+	struct world w;
+	uint32_t at;
+
+	begin(&w, IBV_QPT_RC, false);
+	errno = 0;
+	CHECK(!make_placing(&w) && errno == EOPNOTSUPP);
+	end(&w);
+
+	fake.caps = MROCE_CAP_PLACEMENT;
+	begin(&w, IBV_QPT_RC, false);
+	qp = make_placing(&w);
+	CHECK(qp);
+	make_ready(qp);
+	ex = ibv_qp_to_qp_ex(qp);
+	CHECK(ex);
+	at = fake.sq.ring->producer;
+	ex->wr_start(ex);
+	ex->wr_atomic_write(ex, 0x11, 0x2220, bytes);
+	ex->wr_flush(ex, 0x12, 0x3333, 44, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	ex->wr_flush(ex, 0x13, 0x4444, 55, IBV_FLUSH_PERSISTENT, IBV_FLUSH_MR);
+	CHECK(!ex->wr_complete(ex) && fake.sq.ring->producer == at + 3);
+	wqe = fake_slot(&fake.sq, at);
+	CHECK(wqe->opcode == MROCE_WQE_ATOMIC_WRITE && !wqe->num_sge);
+	CHECK(wqe->rkey == 0x11 && wqe->remote_addr == 0x2220);
+	CHECK(!memcmp(&wqe->atomic.compare_add, bytes, sizeof(bytes)));
+	wqe = fake_slot(&fake.sq, at + 1);
+	CHECK(wqe->opcode == MROCE_WQE_FLUSH && wqe->rkey == 0x12);
+	CHECK(wqe->remote_addr == 0x3333 && wqe->length == 44);
+	CHECK(wqe->imm == MROCE_WQE_FLUSH_GLOBAL);
+	wqe = fake_slot(&fake.sq, at + 2);
+	CHECK(wqe->rkey == 0x13 && !wqe->remote_addr && !wqe->length);
+	CHECK(wqe->imm ==
+	      (MROCE_WQE_FLUSH_PERSISTENT | MROCE_WQE_FLUSH_REGION));
+	ex->wr_start(ex);
+	ex->wr_flush(ex, 1, 0, 8, 0, IBV_FLUSH_RANGE);
+	CHECK(ex->wr_complete(ex) == EINVAL);
+	ex->wr_start(ex);
+	ex->wr_flush(ex, 1, 0, 1ull << 32, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	CHECK(ex->wr_complete(ex) == EINVAL);
+	ex->wr_start(ex);
+	ex->wr_flush(ex, 1, 0, 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR + 1);
+	CHECK(ex->wr_complete(ex) == EINVAL);
+	CHECK(fake.sq.ring->producer == at + 3);
+	CHECK(!ops->destroy_qp(qp));
+	end(&w);
+}
+#endif
+
 static void test_bind_type_1(void)
 {
 	struct ibv_mr mr = { .lkey = 0x33 };
@@ -575,6 +647,9 @@ const struct test qp_tests[] = {
 	{ "refusals", test_refusals },
 	{ "inline", test_inline },
 	{ "builders", test_builders },
+#ifdef MROCE_WR_FLUSH
+	{ "placement", test_placement },
+#endif
 	{ "bind-type-1", test_bind_type_1 },
 	{ "ud", test_ud },
 	{ "receive-doorbell", test_receive_doorbell },

@@ -29,6 +29,8 @@ local opcodes = {
 	[5] = { name = "READ", carries = 0, address = true },
 	[6] = { name = "CMP_SWAP", carries = 16, address = true },
 	[7] = { name = "FETCH_ADD", carries = 16, address = true },
+	[10] = { name = "FLUSH", carries = 0, address = true },
+	[11] = { name = "ATOMIC_WRITE", carries = 8, address = true },
 	[16] = { name = "READ_RESP", carries = "message", response = true },
 	[17] = { name = "ATOMIC_RESP", carries = 8, response = true },
 	[18] = { name = "ERROR_RESP", carries = 0, response = true },

@@ -5,7 +5,8 @@
  * there is no switch over opcodes. Constant data, pure functions, any caller.
  *
  * Messages of fixed form are one packet of exactly @fixed bytes; the length
- * field of their header counts for nothing. READ's is what it asks for.
+ * field of their header counts for nothing. READ's is what it asks for,
+ * FLUSH's its range.
  */
 #include "packet.h"
 
@@ -28,15 +29,22 @@ const struct mroce_opinfo mroce_opinfo[32] = {
 		.uc = 1,
 	},
 	[MROCE_OP_READ] = {
-		.name = "READ", .valid = 1, .rdma = 1, .answered = 1,
+		.name = "READ", .valid = 1, .rdma = 1, .answered = MROCE_OP_READ_RESP,
 	},
 	[MROCE_OP_CMP_SWAP] = {
-		.name = "CMP_SWAP", .valid = 1, .rdma = 1, .answered = 1,
+		.name = "CMP_SWAP", .valid = 1, .rdma = 1, .answered = MROCE_OP_ATOMIC_RESP,
 		.fixed = sizeof(struct mroce_wire_atomic),
 	},
 	[MROCE_OP_FETCH_ADD] = {
-		.name = "FETCH_ADD", .valid = 1, .rdma = 1, .answered = 1,
+		.name = "FETCH_ADD", .valid = 1, .rdma = 1, .answered = MROCE_OP_ATOMIC_RESP,
 		.fixed = sizeof(struct mroce_wire_atomic),
+	},
+	[MROCE_OP_FLUSH] = {
+		.name = "FLUSH", .valid = 1, .rdma = 1, .answered = MROCE_OP_READ_RESP,
+	},
+	[MROCE_OP_ATOMIC_WRITE] = {
+		.name = "ATOMIC_WRITE", .valid = 1, .rdma = 1, .answered = MROCE_OP_READ_RESP,
+		.fixed = sizeof(__be64),
 	},
 	[MROCE_OP_READ_RESP] = {
 		.name = "READ_RESP", .valid = 1, .response = 1, .payload = 1,

@@ -132,16 +132,16 @@ struct mroce_opinfo {
 	u8 rdma:1;	/* addr and rkey count */
 	u8 receive:1;	/* consumes a receive buffer: rsn counts */
 	u8 place:1;	/* a Send's payload: goes to that buffer */
-	u8 answered:1;	/* complete only with a response (READ, atomics) */
 	u8 imm:1;
 	u8 inv:1;
 	u8 uc:1;	/* may go unacknowledged */
+	u8 answered;	/* READ, FLUSH, atomics: opcode of the response that completes it, else 0 */
 	u8 fixed;	/* payload bytes of a single-packet message of fixed form, else 0 */
 };
 
 extern const struct mroce_opinfo mroce_opinfo[32];
 
-/* packets of a message: READ and atomics have one, any other at least one */
+/* packets of a message: READ, FLUSH and atomics have one, any other at least one */
 u32 mroce_packets(u8 opcode, u32 length, u16 psize);
 
 /*

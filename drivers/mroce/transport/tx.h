@@ -144,6 +144,7 @@ struct mroce_txs {
 	u64 overdue_since, overdue_at;
 	u8 overdue_seen;
 	bool failed;
+	bool atomics;		/* among what @write_lo and @write_hi cover */
 	u32 fail_msn;
 	enum mroce_reason fail_reason;
 	u8 fail_nack;
@@ -160,7 +161,7 @@ struct mroce_txs {
 	u64 backlog;
 
 	struct list_head node, ready, done, active;
-	u64 write_lo, write_hi;	/* hull of the older outstanding Writes (rule 49) */
+	u64 write_lo, write_hi;	/* hull of the older outstanding Writes and atomics (rule 49) */
 };
 
 /* one transmission: consecutive numbers of a path that carried consecutive numbers of a stream */

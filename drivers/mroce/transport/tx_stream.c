@@ -195,25 +195,41 @@ static bool is_write(u8 opcode)
 	return opcode == MROCE_OP_WRITE || opcode == MROCE_OP_WRITE_IMM;
 }
 
-/*
- * Rule 49: does a Write touch bytes of one that is not complete? May
- * say yes too often, never too rarely.
- */
-static bool overlaps(struct mroce_txs *txs, u64 addr, u32 length)
+/* changes memory when the peer's cursor comes to it, not as its packet arrives */
+static bool is_atomic(u8 opcode)
 {
+	return mroce_opinfo[opcode].answered && mroce_opinfo[opcode].fixed;
+}
+
+/*
+ * Rule 49: a Write that touches bytes of one that is not complete lands in its turn; one that
+ * touches those of an atomic is not sent before that was carried out. May say yes too often, never
+ * too rarely.
+ */
+static void keep_order(struct mroce_txs *txs, struct mroce_msg *w)
+{
+	u64 end = w->addr + w->length;
 	u32 msn;
 
-	if (!length)
-		return false;
-	if (txs->msn_end - txs->msn_una > OVERLAP_EXACT)
-		return addr < txs->write_hi && txs->write_lo < addr + length;
+	if (!w->length)
+		return;
+	if (txs->msn_end - txs->msn_una > OVERLAP_EXACT) {
+		if (w->addr < txs->write_hi && txs->write_lo < end) {
+			w->flags |= MROCE_F_ORDERED;
+			w->note |= txs->atomics ? MROCE_MSG_FENCE : 0;
+		}
+		return;
+	}
 	for (msn = txs->msn_una; msn != txs->msn_end; msn++) {
 		const struct mroce_msg *m = msg_at(txs, msn);
 
-		if (is_write(m->opcode) && addr < m->addr + m->length && m->addr < addr + length)
-			return true;
+		if (w->addr >= m->addr + m->length || m->addr >= end)
+			continue;
+		if (is_write(m->opcode))
+			w->flags |= MROCE_F_ORDERED;
+		else if (is_atomic(m->opcode))
+			w->note |= MROCE_MSG_FENCE;
 	}
-	return false;
 }
 
 struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post *post, u64 now)
@@ -226,6 +242,7 @@ struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post 
 		txs->progress_at = now;
 		txs->write_lo = U64_MAX;
 		txs->write_hi = 0;
+		txs->atomics = false;
 		if (list_empty(&txs->active))
 			list_add_tail(&txs->active, &txs->tx->active);
 		if (txs->timeout)
@@ -246,9 +263,10 @@ struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post 
 	};
 	if (mroce_opinfo[m->opcode].receive)
 		m->rsn = txs->rsn++;
-	if (is_write(m->opcode)) {
-		if (overlaps(txs, m->addr, m->length))
-			m->flags |= MROCE_F_ORDERED;
+	if (is_write(m->opcode))
+		keep_order(txs, m);
+	if (is_write(m->opcode) || is_atomic(m->opcode)) {
+		txs->atomics |= is_atomic(m->opcode);
 		txs->write_lo = min(txs->write_lo, m->addr);
 		txs->write_hi = max(txs->write_hi, m->addr + m->length);
 	}

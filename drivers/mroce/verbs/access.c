@@ -6,6 +6,7 @@
  * off, no lock.
  */
 #include <linux/atomic.h>
+#include <linux/libnvdimm.h>
 #include <linux/mm.h>
 #include <linux/skbuff.h>
 
@@ -34,6 +35,22 @@ static void *mr_at(const struct mroce_mr *mr, u64 addr, unsigned int *len)
 	if (run < *len)
 		*len = run;
 	return mr->base[off >> mr->shift] + in;
+}
+
+/*
+ * FLUSH to what persists needs nothing done then: each copy is written back behind itself, by the
+ * processor that made it, before its packet counts as placed.
+ */
+static noinline void write_back(const struct mroce_mr *mr, u64 addr, unsigned int len)
+{
+	while (len) {
+		unsigned int run = len;
+
+		arch_wb_cache_pmem(mr_at(mr, addr, &run), run);
+		addr += run;
+		len -= run;
+	}
+	pmem_wmb();
 }
 
 /* ---- out of a packet ---- */
@@ -182,8 +199,8 @@ static void store_tail(struct mroce_mr *mr, u64 addr, const u64 *word, unsigned 
 	store_word(mr_at(mr, addr, &run), word, unit);
 }
 
-void mroce_mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb,
-		       unsigned int skb_off, unsigned int len, bool last)
+static __always_inline void mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb,
+					unsigned int skb_off, unsigned int len, bool last)
 {
 	unsigned int tail = 0, run = len;
 	struct skb_walk w;
@@ -214,9 +231,17 @@ void mroce_mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb,
 	store_tail(mr, addr + len - tail, &word, tail);
 }
 
+void mroce_mr_from_skb(struct mroce_mr *mr, u64 addr, const struct sk_buff *skb,
+		       unsigned int skb_off, unsigned int len, bool last)
+{
+	mr_from_skb(mr, addr, skb, skb_off, len, last);
+	if (unlikely(mr->persistent))
+		write_back(mr, addr, len);
+}
+
 /* ---- from and to the kernel's memory ---- */
 
-void mroce_mr_write(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len)
+static void mr_write(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len)
 {
 	while (len) {
 		unsigned int run = len;
@@ -229,17 +254,26 @@ void mroce_mr_write(struct mroce_mr *mr, u64 addr, const void *src, unsigned int
 	}
 }
 
+void mroce_mr_write(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len)
+{
+	mr_write(mr, addr, src, len);
+	if (mr->persistent)
+		write_back(mr, addr, len);
+}
+
 /* as mroce_mr_from_skb() with @last */
 void mroce_mr_write_last(struct mroce_mr *mr, u64 addr, const void *src, unsigned int len)
 {
 	unsigned int tail = len ? tail_of(mr, addr, len) : 0;
 	u64 word;
 
-	mroce_mr_write(mr, addr, src, len - tail);
-	if (!tail)
-		return;
-	memcpy(&word, src + len - tail, tail);
-	store_tail(mr, addr + len - tail, &word, tail);
+	mr_write(mr, addr, src, len - tail);
+	if (tail) {
+		memcpy(&word, src + len - tail, tail);
+		store_tail(mr, addr + len - tail, &word, tail);
+	}
+	if (mr->persistent)
+		write_back(mr, addr, len);
 }
 
 void mroce_mr_read(struct mroce_mr *mr, u64 addr, void *dst, unsigned int len)
@@ -347,13 +381,20 @@ int mroce_mr_atomic(struct mroce_mr *mr, u64 addr, u8 opcode, u64 compare_add, u
 	switch (opcode) {
 	case MROCE_OP_CMP_SWAP:
 		*old = cmpxchg((u64 *)p, compare_add, swap);
-		return 0;
+		break;
 	case MROCE_OP_FETCH_ADD:
 		*old = atomic64_fetch_add(compare_add, (atomic64_t *)p);
-		return 0;
+		break;
+	case MROCE_OP_ATOMIC_WRITE:
+		/* pairs with the program's, between its look at the word and its use of the rest */
+		smp_store_release((u64 *)p, compare_add);
+		break;
 	default:
 		return -EINVAL;
 	}
+	if (mr->persistent)
+		write_back(mr, addr, sizeof(u64));
+	return 0;
 }
 
 /* ---- SGE lists ---- */

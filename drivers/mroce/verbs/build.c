@@ -60,11 +60,16 @@ static enum mroce_reason build_request(struct mroce_qp *qp, struct mroce_xmit *x
 				       struct sk_buff *skb, int *err)
 {
 	const struct mroce_send *s = mroce_sq_send(&qp->sq, x->msg->wr);
+	unsigned int fixed = mroce_opinfo[x->msg->opcode].fixed;
 	struct mroce_wire_atomic *atomic;
 	enum mroce_reason reason;
 	unsigned int done;
 
-	if (mroce_opinfo[x->msg->opcode].fixed) {
+	if (x->msg->opcode == MROCE_OP_ATOMIC_WRITE) {
+		skb_put_data(skb, &s->compare_add, fixed);
+		return MROCE_REASON_NONE;
+	}
+	if (fixed) {
 		atomic = skb_put(skb, sizeof(*atomic));
 		atomic->compare_add = cpu_to_be64(s->compare_add);
 		atomic->swap = cpu_to_be64(s->swap);

@@ -9,6 +9,7 @@
  * wait spins: references are held over one copy, with bottom halves off, so never by
  * something that waits for this processor (rule 9).
  */
+#include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sizes.h>
@@ -20,7 +21,8 @@
 #include "objects.h"
 
 #define MROCE_ACCESS_REMOTE	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
-				 IB_ACCESS_REMOTE_ATOMIC)
+				 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL | \
+				 IB_ACCESS_FLUSH_PERSISTENT)
 #define MROCE_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | MROCE_ACCESS_REMOTE | \
 				 IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | IB_ZERO_BASED | \
 				 IB_ACCESS_RELAXED_ORDERING)
@@ -155,6 +157,20 @@ static int map_umem(struct mroce_mr *mr)
 	return 0;
 }
 
+/* Does all of the program's memory outlast its power? */
+static bool umem_persists(const struct ib_umem *umem)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_sg(&umem->sgt_append.sgt, sg, i)
+		if (region_intersects(page_to_phys(sg_page(sg)) + sg->offset, sg->length,
+				      IORESOURCE_MEM, IORES_DESC_PERSISTENT_MEMORY) !=
+		    REGION_INTERSECTS)
+			return false;
+	return true;
+}
+
 static int check_access(int *access)
 {
 	/* optional ones that are not known have no effect */
@@ -188,6 +204,11 @@ static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	err = map_umem(mr);
 	if (err)
 		goto free;
+	mr->persistent = access & IB_ACCESS_FLUSH_PERSISTENT;
+	if (mr->persistent && !umem_persists(mr->umem)) {
+		err = -EINVAL;
+		goto free;
+	}
 
 	mr->iova = iova;
 	mr->length = length;
@@ -231,8 +252,8 @@ static struct ib_mr *replaced(struct mroce_mr *mr, struct ib_mr *new)
 
 /*
  * Rights and domain change in place, and the keys stay. Other memory or addresses, or a right to
- * write to pages that are not pinned for it, makes a new region, of which the core then destroys
- * the old one.
+ * write to pages that are not pinned for it, or to make them persist, makes a new region, of which
+ * the core then destroys the old one.
  */
 struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length, u64 iova,
 				  int access, struct ib_pd *pd, struct ib_udata *udata)
@@ -259,7 +280,8 @@ struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 le
 	if ((access ^ mr->access) & IB_ZERO_BASED)
 		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->umem->address,
 					     access));
-	if (ib_access_writable(access) && !mr->umem->writable)
+	if ((ib_access_writable(access) && !mr->umem->writable) ||
+	    (access & IB_ACCESS_FLUSH_PERSISTENT && !mr->persistent))
 		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->iova, access));
 
 	if (cmpxchg(&mr->state, MROCE_MR_VALID, MROCE_MR_BUSY) != MROCE_MR_VALID)
@@ -349,6 +371,18 @@ static bool window_admits(const struct mroce_mr *mw, u32 qpn)
 	return qpn && (mw->window == MROCE_WINDOW_1 || mw->qpn == qpn);
 }
 
+u64 mroce_mr_start(struct mroce_dev *dev, u32 key)
+{
+	struct mroce_mr *mr = mr_lookup(dev, key);
+	u64 iova;
+
+	if (!mr)
+		return 0;
+	iova = READ_ONCE(mr->iova);
+	mroce_mr_put(mr);
+	return iova;
+}
+
 static __always_inline struct mroce_mr *mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn,
 					       u32 key, int access, u64 addr, u64 len,
 					       enum mroce_reason *reason)
@@ -403,7 +437,7 @@ enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd
 	struct mroce_mr *mr = to_mmr(ib);
 
 	if (!mr->fast || mr->pd != pd || (key ^ mr->key) >> MROCE_KEY_BITS || !mr->npages ||
-	    check_access(&access))
+	    check_access(&access) || access & IB_ACCESS_FLUSH_PERSISTENT)
 		return MROCE_REASON_ERR_LOCAL_KEY;
 	if (cmpxchg(&mr->state, MROCE_MR_FREE, MROCE_MR_BUSY) != MROCE_MR_FREE)
 		return MROCE_REASON_ERR_LOCAL_KEY;

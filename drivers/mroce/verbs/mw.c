@@ -48,6 +48,7 @@ void mroce_mw_unbind(struct mroce_mr *mw)
 	mw->region = NULL;
 	mw->base = NULL;
 	mw->umem = NULL;
+	mw->persistent = false;
 	mw->length = 0;
 	mw->access = 0;
 }
@@ -105,6 +106,7 @@ static void set_window(struct mroce_mr *mw, struct mroce_mr *mr, u32 qpn,
 	mw->base = mr->base + (offset >> mr->shift);
 	mw->offset = offset & ((1ULL << mr->shift) - 1);
 	mw->umem = mr->umem;
+	mw->persistent = mr->persistent;
 }
 
 static bool may_bind(const struct mroce_mr *mw, struct ib_pd *pd, const struct mroce_bind *b)

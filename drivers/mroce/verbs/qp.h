@@ -26,13 +26,13 @@
  * struct mroce_send - a send request, read once from its ring and kept until its completion
  * @wr_id, @opcode (enum mroce_wqe_opcode or MROCE_SEND_REG_MR), @flags (MROCE_WQE_*): the program's
  * @msn: of its message, if it is one
- * @answer: READ and atomics: message number of the response that may answer it
+ * @answer: READ, FLUSH, atomics: message number of the response that may answer it
  * @wire: it is a message (else local: LOCAL_INV, REG_MR, BIND_MW, done at once, completed in its
  *	turn)
  * @complete: only its turn is missing
  * @status: IB_WC_*, of a request that is not a message
  * @reason: behind @status
- * @length: of its data
+ * @length: of its data; FLUSH: of its range
  * @sge, @inline_data: as posted
  */
 struct mroce_send {
@@ -409,7 +409,7 @@ struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u8 *nack);
 /* it is complete */
 void mroce_qp_recv_done(struct mroce_qp *qp, u32 rsn);
 /* the message may be served; NONE, or how it is refused */
-u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length);
+u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length, u32 imm);
 void mroce_rq_cqe(struct mroce_qp *qp, u64 wr_id, const struct mroce_cqe *from, bool solicited);
 
 /* recv.c */

@@ -12,7 +12,8 @@
 #define QPN_MASK 0xffffffU
 #define ACCESS_FLAGS                                                              \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_FLUSH_GLOBAL |   \
+	 IB_ACCESS_FLUSH_PERSISTENT | IB_ACCESS_OPTIONAL)
 
 /* one row an attribute: the range that it must be in */
 static int bad(struct mroce_qp *qp, const char *what, u32 value, u32 most)

@@ -145,15 +145,15 @@ static bool place_write(struct mroce_qp *qp, const struct mroce_rxop *op, struct
 	return true;
 }
 
-/* A READ or an atomic: judged now, carried out at the cursor, with its operands kept until then. */
+/* READ, FLUSH, atomics: judged now, carried out at the cursor; operands are kept until then. */
 static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_rxop *op,
 			  struct sk_buff *skb, unsigned int off, struct verdict *v)
 {
 	const struct mroce_data *d = &op->data;
-	struct mroce_wire_atomic wire;
+	struct mroce_wire_atomic wire = {};
 	u32 i, reads = max_t(u32, qp->attr.max_dest_rd_atomic, 1);
 
-	v->nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length);
+	v->nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length, d->imm);
 	if (v->nack) {
 		v->reason = v->nack == MROCE_N_ACCESS ? MROCE_REASON_NAK_ACCESS
 						      : MROCE_REASON_NAK_LENGTH;
@@ -164,7 +164,7 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 		return refuse(v, MROCE_N_NONE, IB_WC_SUCCESS, MROCE_REASON_RX_NOMEM);
 	if (!mroce_opinfo[d->opcode].fixed)
 		return true;
-	if (skb_copy_bits(skb, off, &wire, sizeof(wire)))
+	if (skb_copy_bits(skb, off, &wire, mroce_opinfo[d->opcode].fixed))
 		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_SHORT);
 	spin_lock(&h->lock);
 	for (i = 0; i < reads; i++) {
@@ -175,6 +175,9 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 		o->used = true;
 		o->msn = d->msn;
 		o->compare_add = be64_to_cpu(wire.compare_add);
+		/* bytes, not a number */
+		if (d->opcode == MROCE_OP_ATOMIC_WRITE)
+			o->compare_add = (__force u64)wire.compare_add;
 		o->swap = be64_to_cpu(wire.swap);
 		break;
 	}
@@ -196,9 +199,9 @@ static struct mroce_send *answered_by(struct mroce_qp *qp, const struct mroce_da
 	m = mroce_txs_msg(&qp->req, d->rsn);
 	if (m && mroce_opinfo[m->opcode].answered) {
 		s = mroce_sq_send(&qp->sq, m->wr);
-		if (s->answer != d->msn ||
-		    mroce_opinfo[m->opcode].fixed != (d->opcode == MROCE_OP_ATOMIC_RESP ? 16 : 0) ||
-		    (d->opcode == MROCE_OP_READ_RESP && s->length != d->length))
+		if (s->answer != d->msn || mroce_opinfo[m->opcode].answered != d->opcode ||
+		    (d->opcode == MROCE_OP_READ_RESP &&
+		     d->length != (m->opcode == MROCE_OP_READ ? s->length : 0)))
 			s = NULL;
 		/* a part of an answer is progress too (rule 24) */
 		else

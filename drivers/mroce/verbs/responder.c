@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The cursor of a stream: what happens when a message is whole and all before it are. Receive
- * completions, invalidation, reads and atomics of the peer; the end of our own reads and
- * atomics. One processor at a time runs it, softirq, no lock held but where a field is
- * touched; while it runs neither half goes away.
+ * completions, invalidation, reads, flushes and atomics of the peer; the end of our own. One
+ * processor at a time runs it, softirq, no lock held but where a field is touched; while it runs
+ * neither half goes away.
  */
 #include <linux/ktime.h>
 
@@ -107,23 +107,45 @@ static bool complete_recv(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *
 
 /* ---- refusals ---- */
 
-u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length)
+/* what the queue pair and the region must allow; 0: the message is malformed */
+static int rights_of(u8 opcode, u32 imm)
 {
-	bool atomic = opcode != MROCE_OP_READ;
-	int access = atomic ? IB_ACCESS_REMOTE_ATOMIC : IB_ACCESS_REMOTE_READ;
+	switch (opcode) {
+	case MROCE_OP_READ:
+		return IB_ACCESS_REMOTE_READ;
+	case MROCE_OP_ATOMIC_WRITE:
+		return IB_ACCESS_REMOTE_WRITE;
+	case MROCE_OP_FLUSH:
+		if (imm & ~(MROCE_FLUSH_GLOBAL | MROCE_FLUSH_PERSISTENT | MROCE_FLUSH_REGION))
+			return 0;
+		return (imm & MROCE_FLUSH_GLOBAL ? IB_ACCESS_FLUSH_GLOBAL : 0) |
+		       (imm & MROCE_FLUSH_PERSISTENT ? IB_ACCESS_FLUSH_PERSISTENT : 0);
+	default:
+		return IB_ACCESS_REMOTE_ATOMIC;
+	}
+}
+
+u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length, u32 imm)
+{
+	int access = rights_of(opcode, imm);
 	enum mroce_reason reason;
 	struct mroce_mr *mr;
 
-	if (!(qp->attr.qp_access_flags & access) || !qp->attr.max_dest_rd_atomic)
+	if (!access || (qp->attr.qp_access_flags & access) != access ||
+	    !qp->attr.max_dest_rd_atomic)
 		return MROCE_N_LENGTH;
-	if (atomic) {
+	if (mroce_opinfo[opcode].fixed) {
 		if (addr & 7)
 			return MROCE_N_LENGTH;
 		length = sizeof(u64);
-	} else if (length > MROCE_MAX_MSG) {
+	} else if (length > (opcode == MROCE_OP_READ ? MROCE_MAX_MSG : MROCE_MAX_FLUSH)) {
 		return MROCE_N_LENGTH;
 	}
-	if (!length)
+	if (opcode == MROCE_OP_FLUSH && imm & MROCE_FLUSH_REGION) {
+		addr = mroce_mr_start(qp->dev, rkey);
+		length = 0;
+	}
+	if (!length && opcode == MROCE_OP_READ)
 		return MROCE_N_NONE;
 	mr = mroce_qp_mr_get(qp, rkey, access, addr, length, &reason);
 	if (!mr)
@@ -135,10 +157,11 @@ u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length
 /* One more response; false: the peer has more reads open than it may. */
 static bool respond(struct mroce_qp *qp, const struct mroce_desc *d, u8 opcode, u32 imm, u64 result)
 {
+	bool reads = d->opcode == MROCE_OP_READ;
 	const struct mroce_post p = {
 		.addr = d->addr,
 		.rkey = d->rkey,
-		.length = opcode == MROCE_OP_READ_RESP ? d->length : 0,
+		.length = opcode == MROCE_OP_READ_RESP && reads ? d->length : 0,
 		.imm = imm,
 		.rsn = d->msn,
 		.opcode = opcode,
@@ -264,6 +287,7 @@ static bool take_operand(struct mroce_qp *qp, struct mroce_rxhalf *h, u32 msn,
 static u8 run_atomic(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d,
 		     u64 *old)
 {
+	int access = rights_of(d->opcode, d->imm);
 	struct mroce_operand o;
 	enum mroce_reason reason;
 	struct mroce_mr *mr;
@@ -271,7 +295,7 @@ static u8 run_atomic(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct m
 
 	if (!take_operand(qp, h, d->msn, &o))
 		return MROCE_N_OPERATION;
-	mr = mroce_qp_mr_get(qp, d->rkey, IB_ACCESS_REMOTE_ATOMIC, d->addr, sizeof(u64), &reason);
+	mr = mroce_qp_mr_get(qp, d->rkey, access, d->addr, sizeof(u64), &reason);
 	if (!mr)
 		return MROCE_N_ACCESS;
 	err = mroce_mr_atomic(mr, d->addr, d->opcode, o.compare_add, o.swap, old);
@@ -281,19 +305,22 @@ static u8 run_atomic(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct m
 
 static void answer(struct mroce_qp *qp, struct mroce_rxhalf *h, const struct mroce_desc *d)
 {
-	u8 nack, opcode = MROCE_OP_READ_RESP;
+	const struct mroce_opinfo *info = &mroce_opinfo[d->opcode];
 	u64 old = 0;
+	u8 nack;
 
-	nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length);
-	if (!nack && d->opcode != MROCE_OP_READ) {
-		opcode = MROCE_OP_ATOMIC_RESP;
+	nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length, d->imm);
+	if (!nack && info->fixed)
 		nack = run_atomic(qp, h, d, &old);
-	}
+	/* what came before has landed, and what persists was written back then */
+	if (d->opcode == MROCE_OP_FLUSH)
+		/* there are machines on which others may still not see what this processor does */
+		smp_mb();
 	if (nack)
 		refuse_message(qp, h, d, nack, IB_WC_SUCCESS,
 			       nack == MROCE_N_ACCESS ? MROCE_REASON_NAK_ACCESS
 						      : MROCE_REASON_NAK_OPERATION);
-	else if (!respond(qp, d, opcode, 0, old))
+	else if (!respond(qp, d, info->answered, 0, old))
 		refuse_message(qp, h, d, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_NAK_READS);
 }
 

@@ -55,7 +55,7 @@ int mroce_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 
 	uctx->abi = MROCE_ABI_VERSION;
 	resp.abi = uctx->abi;
-	resp.caps = MROCE_CAP_SRQ_RESIZE;
+	resp.caps = MROCE_CAP_SRQ_RESIZE | (mroce_has_placement() ? MROCE_CAP_PLACEMENT : 0);
 	err = mroce_respond(udata, &resp, sizeof(resp));
 	if (err)
 		module_put(THIS_MODULE);

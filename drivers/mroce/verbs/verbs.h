@@ -75,6 +75,7 @@ enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_BUSY, MROCE_MR_VALID, MROCE_MR_DEA
  * @window: which of them
  * @dma: all of kernel memory, addresses are its own
  * @fast: for fast registration; others cannot be invalidated
+ * @persistent: what is copied to it outlasts the host's power before it counts as placed
  * @iova: address of the first byte as the program names it
  * @length: bytes
  * @base: kernel address of each step of 1 << @shift bytes; NULL if @dma
@@ -95,7 +96,7 @@ struct mroce_mr {
 	int access;
 	int state;
 	enum mroce_window window;
-	bool dma, fast;
+	bool dma, fast, persistent;
 	u8 shift;
 	u64 iova, length;
 	u32 offset;
@@ -161,6 +162,8 @@ struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, 
 struct mroce_mr *mroce_mr_get_remote(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn, u32 key,
 				     int access, u64 addr, u64 len, enum mroce_reason *reason);
 void mroce_mr_put(struct mroce_mr *mr);
+/* where the region behind a key begins, if there is one; mroce_mr_get_remote() judges the key */
+u64 mroce_mr_start(struct mroce_dev *dev, u32 key);
 
 /* is this in it too? */
 static inline bool mroce_mr_covers(const struct mroce_mr *mr, u64 addr, u64 len)
@@ -187,8 +190,8 @@ void mroce_mr_read(struct mroce_mr *mr, u64 addr, void *dst, unsigned int len);
 /* pages of [addr, addr + len) become fragments of @skb; errors are mroce_packet_add()'s */
 int mroce_mr_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_buff *skb);
 /*
- * MROCE_OP_CMP_SWAP or _FETCH_ADD on 8 aligned bytes, atomic against the host's own; @old: value
- * before. -EINVAL: unaligned.
+ * MROCE_OP_CMP_SWAP, _FETCH_ADD or _ATOMIC_WRITE (of @compare_add) on 8 aligned bytes, atomic
+ * against the host's own; @old: value before, but of the last. -EINVAL: unaligned.
  */
 int mroce_mr_atomic(struct mroce_mr *mr, u64 addr, u8 opcode, u64 compare_add, u64 swap, u64 *old);
 

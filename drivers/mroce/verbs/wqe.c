@@ -20,6 +20,8 @@ struct wqe_info {
 	bool remote; /* has an address and key at the peer */
 	bool atomic;
 	bool inline_ok;
+	bool bare; /* has neither SGEs nor inline data */
+	bool read; /* counts as one of the READs outstanding */
 	bool local; /* no message */
 	bool kernel; /* not from a program's ring */
 	int access; /* that its SGEs need */
@@ -65,6 +67,7 @@ static const struct wqe_info wqe_info[] = {
 		.types = TYPE_RC,
 		.wc = IB_WC_RDMA_READ,
 		.remote = true,
+		.read = true,
 		.access = IB_ACCESS_LOCAL_WRITE,
 	},
 	[MROCE_WQE_CMP_SWAP] = {
@@ -73,6 +76,7 @@ static const struct wqe_info wqe_info[] = {
 		.wc = IB_WC_COMP_SWAP,
 		.remote = true,
 		.atomic = true,
+		.read = true,
 		.access = IB_ACCESS_LOCAL_WRITE,
 	},
 	[MROCE_WQE_FETCH_ADD] = {
@@ -81,6 +85,7 @@ static const struct wqe_info wqe_info[] = {
 		.wc = IB_WC_FETCH_ADD,
 		.remote = true,
 		.atomic = true,
+		.read = true,
 		.access = IB_ACCESS_LOCAL_WRITE,
 	},
 	[MROCE_WQE_LOCAL_INV] = {.valid = true,
@@ -91,6 +96,22 @@ static const struct wqe_info wqe_info[] = {
 			       .types = TYPE_RC | TYPE_UC,
 			       .wc = IB_WC_BIND_MW,
 			       .local = true},
+	[MROCE_WQE_FLUSH] = {
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_FLUSH,
+		.remote = true,
+		.bare = true,
+		.read = true,
+	},
+	[MROCE_WQE_ATOMIC_WRITE] = {
+		.valid = true,
+		.types = TYPE_RC,
+		.wc = IB_WC_ATOMIC_WRITE,
+		.remote = true,
+		.bare = true,
+		.read = true,
+	},
 	[MROCE_SEND_REG_MR] = {
 		.valid = true,
 		.types = TYPE_RC,
@@ -151,7 +172,7 @@ bool mroce_wqe_fetch(struct mroce_qp *qp, const struct mroce_sq_wqe *wqe, struct
 	info = info_of(w.opcode);
 	if (!info || info->kernel)
 		return bad(s, IB_WC_LOC_QP_OP_ERR, MROCE_REASON_ERR_LOCAL_OP);
-	if (info->atomic) {
+	if (info->atomic || w.opcode == MROCE_WQE_ATOMIC_WRITE) {
 		s->compare_add = w.atomic.compare_add;
 		s->swap = w.atomic.swap;
 	} else if (w.opcode == MROCE_WQE_BIND_MW) {
@@ -167,7 +188,10 @@ bool mroce_wqe_fetch(struct mroce_qp *qp, const struct mroce_sq_wqe *wqe, struct
 		s->qpn = w.ud.qpn;
 		s->qkey = w.ud.qkey;
 	}
-	if (w.flags & MROCE_WQE_INLINE) {
+	if (info->bare) {
+		s->flags &= ~MROCE_WQE_INLINE;
+		s->length = w.opcode == MROCE_WQE_FLUSH ? w.length : sizeof(u64);
+	} else if (w.flags & MROCE_WQE_INLINE) {
 		if (!info->inline_ok || w.length > sq->max_inline)
 			return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);
 		s->length = w.length;
@@ -193,7 +217,7 @@ bool mroce_send_check(struct mroce_qp *qp, struct mroce_send *s)
 	if (info->local)
 		return true;
 	s->wire = true;
-	if (!(s->flags & MROCE_WQE_INLINE)) {
+	if (!(s->flags & MROCE_WQE_INLINE) && !info->bare) {
 		total = mroce_sge_total(s->sge, s->num_sge);
 		if (total > MROCE_MAX_MSG)
 			return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);
@@ -204,7 +228,9 @@ bool mroce_send_check(struct mroce_qp *qp, struct mroce_send *s)
 	}
 	if (info->atomic && s->length != sizeof(u64))
 		return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);
-	if ((info->atomic || s->opcode == MROCE_WQE_READ) && !qp->attr.max_rd_atomic)
+	if (s->opcode == MROCE_WQE_FLUSH && s->length > MROCE_MAX_FLUSH)
+		return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);
+	if (info->read && !qp->attr.max_rd_atomic)
 		return bad(s, IB_WC_LOC_QP_OP_ERR, MROCE_REASON_ERR_LOCAL_OP);
 	if (mroce_qp_is_ud(qp) && s->length > mroce_ud_max(qp))
 		return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);

@@ -92,6 +92,8 @@ enum mroce_wqe_opcode {
 	MROCE_WQE_FETCH_ADD		= 7,
 	MROCE_WQE_LOCAL_INV		= 8,
 	MROCE_WQE_BIND_MW		= 9,
+	MROCE_WQE_FLUSH			= 10,	/* with MROCE_CAP_PLACEMENT, as ATOMIC_WRITE */
+	MROCE_WQE_ATOMIC_WRITE		= 11,
 };
 
 #define MROCE_WQE_SIGNALED	(1u << 0)
@@ -99,17 +101,24 @@ enum mroce_wqe_opcode {
 #define MROCE_WQE_FENCE		(1u << 2)
 #define MROCE_WQE_INLINE	(1u << 3)	/* data follow the header in place of SGEs */
 
+/* struct mroce_sq_wqe.imm of a FLUSH: one of the first two at least */
+#define MROCE_WQE_FLUSH_GLOBAL		(1u << 0)
+#define MROCE_WQE_FLUSH_PERSISTENT	(1u << 1)
+#define MROCE_WQE_FLUSH_REGION		(1u << 4)	/* the whole of it, not a range */
+
 /**
  * struct mroce_sq_wqe - one slot of a send ring
  * @wr_id: the program's
  * @opcode: enum mroce_wqe_opcode
  * @flags: MROCE_WQE_*
- * @num_sge: SGEs behind this header, 0 to the queue pair's max_send_sge
- * @imm: immediate data as given (big endian), or the rkey to invalidate (LOCAL_INV, SEND_INV)
+ * @num_sge: SGEs behind this header, 0 to the queue pair's max_send_sge; FLUSH, ATOMIC_WRITE: 0
+ * @imm: immediate data as given (big endian), or the rkey to invalidate (LOCAL_INV, SEND_INV), or
+ *   MROCE_WQE_FLUSH_*
  * @remote_addr: RDMA and atomics; BIND_MW: first address of the window
  * @rkey: RDMA and atomics; BIND_MW: the window's new key, same index as its present one
- * @length: bytes of inline data if MROCE_WQE_INLINE, else 0
- * @atomic: operands of CMP_SWAP (@compare_add is compared) and FETCH_ADD (@compare_add is added)
+ * @length: bytes of inline data if MROCE_WQE_INLINE; of a FLUSH's range; else 0
+ * @atomic: operands of CMP_SWAP (@compare_add is compared) and FETCH_ADD (@compare_add is added);
+ *   the 8 bytes of an ATOMIC_WRITE are @compare_add, as they lie in memory
  * @ud: UD only; @ah is the number that create_ah returned
  * @bind: BIND_MW: bytes, lkey of the region, IB_ACCESS_* of the window; @length 0 unbinds
  * @reserved: 0
@@ -214,6 +223,7 @@ struct mroce_alloc_ucontext_req {
 
 /* what a module of version 1 may offer beyond its first edition */
 #define MROCE_CAP_SRQ_RESIZE	(1ULL << 0)	/* MROCE_METHOD_SRQ_RESIZE */
+#define MROCE_CAP_PLACEMENT	(1ULL << 1)	/* MROCE_WQE_FLUSH, MROCE_WQE_ATOMIC_WRITE */
 
 struct mroce_alloc_ucontext_resp {
 	__u32 abi;		/* the version in use */
