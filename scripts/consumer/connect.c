@@ -45,6 +45,7 @@ int perform(struct consumer *c, struct ib_qp *qp, struct ib_send_wr *wr, enum ib
 		[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
 		[IB_WR_RDMA_WRITE_WITH_IMM] = IB_WC_RDMA_WRITE,
 		[IB_WR_RDMA_READ] = IB_WC_RDMA_READ,
+		[IB_WR_RDMA_READ_WITH_INV] = IB_WC_RDMA_READ,
 		[IB_WR_ATOMIC_CMP_AND_SWP] = IB_WC_COMP_SWAP,
 		[IB_WR_ATOMIC_FETCH_AND_ADD] = IB_WC_FETCH_ADD,
 		[IB_WR_LOCAL_INV] = IB_WC_LOCAL_INV,

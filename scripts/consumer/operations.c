@@ -274,6 +274,34 @@ static int chain(struct operations *o)
 	return as_wanted(o, "a list of requests");
 }
 
+/* A READ ends the life of its own memory's key, which may then be registered again. */
+static int read_inv(struct operations *o)
+{
+	struct side *from = o->side, *to = o->side + 1;
+	struct ib_sge sge = { .length = MESSAGE };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_READ_WITH_INV, .sg_list = &sge, .num_sge = 1 },
+		.remote_addr = to->region.mr->iova + 333,
+		.rkey = to->region.mr->rkey,
+	};
+	int err = 0, i;
+
+	for (i = 0; i < 2 && !err; i++) {
+		err = region_register(o->c, o->qp[0], &from->region, IB_ACCESS_LOCAL_WRITE);
+		if (err)
+			break;
+		sge.lkey = from->region.mr->lkey;
+		sge.addr = from->region.mr->iova + 55;
+		wr.wr.ex.invalidate_rkey = from->region.mr->rkey;
+		paint(to->region.va, SIZE, 50 + i);
+		memcpy(to->region_want, to->region.va, SIZE);
+		err = perform(o->c, o->qp[0], &wr.wr, IB_WC_SUCCESS);
+		memcpy(from->region_want + 55, to->region_want + 333, MESSAGE);
+		err = err ?: as_wanted(o, "a READ_WITH_INV");
+	}
+	return err;
+}
+
 /* A key that was invalidated admits nothing, and both ends are told. */
 static int dead_key(struct operations *o, u32 key)
 {
@@ -329,6 +357,7 @@ static int all(struct operations *o)
 	err = err ?: rdma(o, IB_WR_RDMA_WRITE_WITH_IMM, 2);
 	err = err ?: atomics(o);
 	err = err ?: chain(o);
+	err = err ?: read_inv(o);
 	key = to->region.mr->rkey;
 	err = err ?: send(o, IB_WR_SEND_WITH_INV);
 	err = err ?: dead_key(o, key);

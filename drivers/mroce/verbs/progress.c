@@ -54,6 +54,14 @@ void mroce_sq_release(struct mroce_qp *qp)
 		smp_store_release(&sq->ring.head->consumer, sq->done);
 }
 
+/* The READ is through, and the key of its memory dies with it. */
+static void read_inv(struct mroce_qp *qp, struct mroce_send *s)
+{
+	s->reason = mroce_mr_invalidate(qp->dev, qp->ib->pd, qp->ib->qp_num, s->reg_key, false);
+	if (s->reason)
+		s->status = IB_WC_LOC_PROT_ERR;
+}
+
 void mroce_sq_retire(struct mroce_qp *qp)
 {
 	struct mroce_sq *sq = &qp->sq;
@@ -67,6 +75,8 @@ void mroce_sq_retire(struct mroce_qp *qp)
 
 		if (!s.complete)
 			break;
+		if (s.opcode == MROCE_WQE_READ && s.reg_key && s.status == IB_WC_SUCCESS)
+			read_inv(qp, &s);
 		mroce_sq_release(qp);
 		if (s.status != IB_WC_SUCCESS) {
 			mroce_sq_cqe(qp, &s, s.status, s.reason);

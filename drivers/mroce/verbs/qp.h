@@ -50,7 +50,7 @@ struct mroce_send {
 	u64 compare_add, swap;
 	u32 ah, qpn, qkey;
 	struct ib_mr *reg_mr; /* kernel: REG_MR */
-	u32 reg_key;
+	u32 reg_key; /* and READ_WITH_INV: dies with its completion; 0: none does */
 	int reg_access;
 	struct mroce_bind bind; /* BIND_MW */
 	struct mroce_ah *kah; /* kernel UD and GSI: the handle itself, referenced */

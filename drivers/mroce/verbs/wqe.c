@@ -256,6 +256,7 @@ static int opcode_of(enum ib_wr_opcode opcode)
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 		return MROCE_WQE_WRITE_IMM;
 	case IB_WR_RDMA_READ:
+	case IB_WR_RDMA_READ_WITH_INV:
 		return MROCE_WQE_READ;
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 		return MROCE_WQE_CMP_SWAP;
@@ -321,6 +322,8 @@ static int build(const struct mroce_qp *qp, const struct ib_send_wr *wr, struct 
 		s->imm = (__force u32)wr->ex.imm_data;
 	else if (opcode == MROCE_WQE_SEND_INV || opcode == MROCE_WQE_LOCAL_INV)
 		s->imm = wr->ex.invalidate_rkey;
+	else if (wr->opcode == IB_WR_RDMA_READ_WITH_INV)
+		s->reg_key = wr->ex.invalidate_rkey;
 	if (info->local)
 		return 0;
 
