@@ -236,7 +236,7 @@ const struct scenario queue_scenarios[] = {
 	{ "crowd-64", "64 connections, 8 planes of 11 Mb/s, 1 MiB of queue, no marks", crowd, 64,
 	  MBIT(11) },
 	{ "crowd-256", "256 connections over the same", crowd, 256, MBIT(11) },
-	{ "crowd-1024", "1,024 connections, 8 planes of 40 Mb/s: more than their queues hold packets",
+	{ "crowd-1024", "1,024 connections, 8 planes of 40 Mb/s, queues of fewer packets",
 	  crowd, 1024, MBIT(40) },
 	{ "false-marks", "a router marks 5% without reason", false_marks, 50000, 100 * USEC },
 	{},
