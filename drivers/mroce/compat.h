@@ -143,6 +143,16 @@ typedef int mroce_cqe_count;
 #endif
 #define mroce_has_placement()	(!!MROCE_PLACEMENT_CAPS)
 
+/* since a counter may be of a driver's own kind, its operations are told the port as well */
+#ifdef MROCE_HAVE_COUNTER_INIT
+#define MROCE_COUNTER_PORT	, u32 port
+#define MROCE_COUNTER_OPS(init, type, member) \
+	.counter_init = init, INIT_RDMA_OBJ_SIZE(rdma_counter, type, member),
+#else
+#define MROCE_COUNTER_PORT
+#define MROCE_COUNTER_OPS(init, type, member)
+#endif
+
 #ifdef MROCE_HAVE_UMEM_GET_VA
 #define mroce_umem_get		ib_umem_get_va
 #else

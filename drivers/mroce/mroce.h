@@ -129,6 +129,8 @@ struct mroce_dev {
 
 	struct mroce_conns *conns;
 	struct mroce_counters __percpu *counters;
+	struct mroce_counters __percpu *bound; /* what of them is of queue pairs with a counter */
+	struct xarray counter_xa; /* struct mroce_counters __percpu, by the counter's id */
 
 	/* attributes */
 	u8 npaths;		/* paths of a new sending half, 1 to 64 */

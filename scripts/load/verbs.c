@@ -14,6 +14,7 @@ static const struct test tests[] = {
 	{ "atomic_write", test_atomic_write }, { "flush", test_flush },
 	{ "placement_lossy", test_placement_lossy }, { "placement_absent", test_placement_absent },
 	{ "flush_unknown", test_flush_unknown },
+	{ "pma", test_pma },
 	{ "rereg", test_rereg }, { "ud_sge", test_ud_sge }, { "ud_copied", test_ud_copied },
 	{ "group", test_group },
 	{ "uc", test_uc }, { "uc_refused", test_uc_refused }, { "uc_srq", test_uc_srq },

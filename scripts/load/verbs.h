@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tests of mroce-verbs: windows.c, placement.c, datagrams.c, uc.c, queues.c.
+ * The tests of mroce-verbs: windows.c, placement.c, pma.c, datagrams.c, uc.c,
+ * queues.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -20,6 +21,7 @@ void test_flush(void);
 void test_placement_lossy(void);
 void test_placement_absent(void);
 void test_flush_unknown(void);
+void test_pma(void);
 void test_ud_sge(void);
 void test_ud_copied(void);
 void test_group(void);

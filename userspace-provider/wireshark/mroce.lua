@@ -394,7 +394,7 @@ local function data(c)
 	if op.carries == 16 and c.range:len() >= 92 and payload == 16 then
 		c.tree:add(f["atomic.operand"], c.range(76, 8))
 		c.tree:add(f["atomic.swap"], c.range(84, 8))
-	elseif op.carries == 8 and c.range:len() >= 84 and payload == 8 then
+	elseif op.carries == 8 and op.response and c.range:len() >= 84 and payload == 8 then
 		c.tree:add(f["atomic.result"], c.range(76, 8))
 	else
 		rest_as(c, "payload", 76, payload)

@@ -28,12 +28,17 @@ void mroce_drop(struct mroce_dev *dev, enum mroce_reason reason)
 	trace_mroce_drop(dev ? dev_name(&dev->ib.dev) : "-", reason);
 }
 
-u64 mroce_counter_sum(struct mroce_dev *dev, unsigned int index)
+u64 mroce_counters_sum(const struct mroce_counters __percpu *counters, unsigned int index)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)->v[index]);
+		sum += READ_ONCE(per_cpu_ptr(counters, cpu)->v[index]);
 	return sum;
+}
+
+u64 mroce_counter_sum(struct mroce_dev *dev, unsigned int index)
+{
+	return mroce_counters_sum(dev->counters, index);
 }

@@ -75,6 +75,7 @@ struct mroce_dev;
 /* counts a reason, and traces it */
 void mroce_drop(struct mroce_dev *dev, enum mroce_reason reason);
 u64 mroce_counter_sum(struct mroce_dev *dev, unsigned int index);
+u64 mroce_counters_sum(const struct mroce_counters __percpu *counters, unsigned int index);
 extern const char *const mroce_counter_names[MROCE_CNT_MAX];
 extern const char *const mroce_reason_names[MROCE_REASON_MAX];
 

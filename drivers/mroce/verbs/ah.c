@@ -104,6 +104,20 @@ give:
 	return err;
 }
 
+/* The core asks where the answer to a management datagram must come from. */
+int mroce_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
+{
+	struct mroce_ah *ah = to_mah(ib);
+	union ib_gid dgid;
+
+	memset(attr, 0, sizeof(*attr));
+	memcpy(dgid.raw, &ah->flow.daddr, sizeof(dgid.raw));
+	attr->type = ib->type;
+	rdma_ah_set_port_num(attr, 1);
+	rdma_ah_set_grh(attr, &dgid, 0, ib->sgid_attr->index, ah->flow.hop_limit, ah->flow.tclass);
+	return 0;
+}
+
 /*
  * A send request has a reference until just before its completion, and a kernel user
  * destroys the handle after that: without leave to sleep there is next to nothing to wait for.

@@ -137,7 +137,15 @@ enum mroce_reason mroce_qp_build(struct mroce_txs *txs, struct mroce_xmit *x, st
 				 int *err)
 {
 	struct mroce_qp *qp = mroce_qp_of(txs);
+	enum mroce_reason reason;
 
 	*err = 0;
-	return txs->response ? build_response(qp, x, skb, err) : build_request(qp, x, skb, err);
+	reason = txs->response ? build_response(qp, x, skb, err) : build_request(qp, x, skb, err);
+	if (reason == MROCE_REASON_NONE && !*err) {
+		mroce_qp_count(qp, MROCE_CNT_TX_PACKETS, x->count);
+		mroce_qp_count(qp, MROCE_CNT_TX_BYTES, x->bytes);
+		if (x->resend)
+			mroce_qp_count(qp, MROCE_CNT_TX_RESENT, x->count);
+	}
+	return reason;
 }

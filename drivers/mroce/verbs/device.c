@@ -288,7 +288,7 @@ static const struct rdma_stat_desc mroce_stat_descs[MROCE_CNT_MAX] = {
 
 #undef X
 
-static struct rdma_hw_stats *mroce_alloc_hw_port_stats(struct ib_device *ib, u32 port)
+struct rdma_hw_stats *mroce_alloc_hw_port_stats(struct ib_device *ib, u32 port)
 {
 	return rdma_alloc_hw_stats_struct(mroce_stat_descs + 1, MROCE_STATS,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
@@ -303,9 +303,18 @@ static int mroce_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
 		return -EINVAL;
 
 	for (i = 0; i < MROCE_STATS; i++)
-		stats->value[i] = mroce_counter_sum(to_mdev(ib), i + 1);
+		stats->value[i] = mroce_counter_unbound(to_mdev(ib), i + 1);
 	return MROCE_STATS;
 }
+
+/* what there is of one is in counter.c, by its id */
+static void __maybe_unused mroce_counter_init(struct rdma_counter *counter)
+{
+}
+
+struct mroce_rdma_counter {
+	struct rdma_counter ib;
+};
 
 /* ---- port events ---- */
 
@@ -442,6 +451,8 @@ static void mroce_dealloc_driver(struct ib_device *ib)
 	xa_destroy(&dev->mr_xa);
 	xa_destroy(&dev->stream_xa);
 	free_percpu(dev->counters);
+	free_percpu(dev->bound);
+	xa_destroy(&dev->counter_xa);
 	netdev_put(dev->ndev, &dev->ndev_tracker);
 }
 
@@ -464,6 +475,11 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.alloc_mw = mroce_alloc_mw,
 	.alloc_pd = mroce_alloc_pd,
 	.alloc_ucontext = mroce_alloc_ucontext,
+	.counter_alloc_stats = mroce_counter_alloc_stats,
+	.counter_bind_qp = mroce_counter_bind_qp,
+	.counter_dealloc = mroce_counter_dealloc,
+	.counter_unbind_qp = mroce_counter_unbind_qp,
+	.counter_update_stats = mroce_counter_update_stats,
 	.create_ah = mroce_create_ah,
 	.create_cq = mroce_op_create_cq(mroce_create_cq, mroce_create_cq_attrs),
 	.create_srq = mroce_create_srq,
@@ -491,6 +507,8 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.mroce_op_resize_cq = mroce_resize_cq,
 	.poll_cq = mroce_poll_cq,
 	.post_srq_recv = mroce_post_srq_recv,
+	.process_mad = mroce_process_mad,
+	.query_ah = mroce_query_ah,
 	.query_device = mroce_query_device,
 	.query_pkey = mroce_query_pkey,
 	.query_port = mroce_query_port,
@@ -499,6 +517,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.req_notify_cq = mroce_req_notify_cq,
 	.rereg_user_mr = mroce_rereg_user_mr,
 
+	MROCE_COUNTER_OPS(mroce_counter_init, mroce_rdma_counter, ib)
 	INIT_RDMA_OBJ_SIZE(ib_ah, mroce_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, mroce_cq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_mw, mroce_mw, ib),
@@ -525,6 +544,7 @@ static void dev_init(struct mroce_dev *dev, struct net_device *ndev)
 	xa_init_flags(&dev->ah_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mr_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->stream_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->counter_xa, XA_FLAGS_ALLOC1);
 	dev->qpn_next = get_random_u32() & 0xffffff;
 	dev->srqn_next = get_random_u32() & 0xffffff;
 	dev->ahn_next = get_random_u32();
@@ -576,10 +596,11 @@ struct mroce_dev *mroce_dev_add(const char *name, struct net_device *ndev, __be1
 
 	*err = -ENOMEM;
 	dev->counters = alloc_percpu(struct mroce_counters);
-	if (dev->counters)
+	dev->bound = alloc_percpu(struct mroce_counters);
+	if (dev->counters && dev->bound)
 		dev->sock = mroce_sock_get(net, port);
 	put_net(net);
-	if (!dev->counters)
+	if (!dev->counters || !dev->bound)
 		goto dealloc;
 	if (IS_ERR(dev->sock)) {
 		*err = PTR_ERR(dev->sock);

@@ -66,8 +66,26 @@ int mroce_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int mroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
 
+/* counter.c */
+struct rdma_hw_stats *mroce_counter_alloc_stats(struct rdma_counter *counter);
+int mroce_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ib MROCE_COUNTER_PORT);
+int mroce_counter_unbind_qp(struct ib_qp *ib MROCE_COUNTER_PORT);
+int mroce_counter_update_stats(struct rdma_counter *counter);
+int mroce_counter_dealloc(struct rdma_counter *counter);
+/* what the device counted but for queue pairs that are bound to a counter */
+u64 mroce_counter_unbound(struct mroce_dev *dev, unsigned int counter);
+
+/* device.c */
+struct rdma_hw_stats *mroce_alloc_hw_port_stats(struct ib_device *ib, u32 port);
+
+/* mad.c */
+int mroce_process_mad(struct ib_device *ib, int flags, u32 port, const struct ib_wc *wc,
+		      const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+		      size_t *out_size, u16 *out_pkey_index);
+
 /* ah.c */
 int mroce_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int mroce_destroy_ah(struct ib_ah *ib, u32 flags);
+int mroce_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 
 #endif

@@ -16,8 +16,10 @@ void mroce_qp_count_error(struct mroce_qp *qp, enum mroce_reason reason)
 {
 	if (reason == MROCE_REASON_ERR_PEER_RESET || reason == MROCE_REASON_ERR_REFUSED)
 		return;
-	if (reason >= MROCE_REASON_ERR_RETRY && reason <= MROCE_REASON_ERR_CQ)
+	if (reason >= MROCE_REASON_ERR_RETRY && reason <= MROCE_REASON_ERR_CQ) {
 		mroce_count(qp->dev, (enum mroce_counter)reason, 1);
+		mroce_qp_count(qp, reason, 1);
+	}
 }
 
 void mroce_sq_cqe(struct mroce_qp *qp, const struct mroce_send *s, u8 status,

@@ -246,6 +246,7 @@ struct mroce_qp {
 	struct work_struct event;
 	struct delayed_work gone;
 	unsigned long events;
+	struct mroce_counters __percpu *stats; /* of the counter that it is bound to; under RCU */
 };
 
 /**
@@ -267,6 +268,14 @@ static inline struct mutex *mroce_qp_mutex(const struct mroce_qp *qp)
 static inline struct mroce_qp *to_mqp(struct ib_qp *ib)
 {
 	return container_of(ib, struct mroce_ib_qp, ib)->qp;
+}
+
+/* counter.c: beside the device's own counter; any context */
+void mroce_qp_count_bound(struct mroce_qp *qp, unsigned int counter, u64 n);
+static inline void mroce_qp_count(struct mroce_qp *qp, unsigned int counter, u64 n)
+{
+	if (unlikely(READ_ONCE(qp->stats)))
+		mroce_qp_count_bound(qp, counter, n);
 }
 
 static inline struct mroce_send *mroce_sq_send(const struct mroce_sq *sq, u32 index)
@@ -437,7 +446,7 @@ void mroce_uc_send(struct mroce_qp *qp, struct mroce_send *s);
 unsigned int mroce_ud_run(struct mroce_qp *qp, unsigned int budget);
 u32 mroce_ud_max(const struct mroce_qp *qp);
 /* A packet with @bytes of payload; counted, whatever becomes of it. Bottom halves off. */
-void mroce_ud_transmit(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *skb,
+void mroce_ud_transmit(struct mroce_qp *qp, struct mroce_flow *flow, struct sk_buff *skb,
 		       u32 bytes);
 /* The next receive buffer, or NULL; ud_lock is held. */
 struct mroce_recv *mroce_ud_buffer(struct mroce_qp *qp);

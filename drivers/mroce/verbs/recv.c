@@ -564,6 +564,8 @@ void mroce_qp_place_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroc
 	bool good;
 	u32 n;
 
+	mroce_qp_count(qp, MROCE_CNT_RX_PACKETS, op->count);
+	mroce_qp_count(qp, MROCE_CNT_RX_BYTES, op->bytes);
 	if (release_responses(qp, op->data.floor))
 		settle = mroce_txhalf_hold(qp->txh);
 	if (mroce_opinfo[op->data.opcode].place)
@@ -585,8 +587,10 @@ void mroce_qp_place_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroc
 	spin_unlock(&h->lock);
 
 	established(qp);
-	if (!good && v.reason)
+	if (!good && v.reason) {
+		mroce_qp_count(qp, v.reason, 1);
 		mroce_drop(qp->dev, v.reason);
+	}
 	refused(qp, op, mroce_rxop_rsn(op, n));
 	mroce_cursor_run(&cursor, qp, h, rxs);
 	if (settle) {
@@ -605,6 +609,8 @@ void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 	struct verdict v = {};
 	u64 waits = 0;
 
+	mroce_qp_count(qp, MROCE_CNT_RX_PACKETS, op->count);
+	mroce_qp_count(qp, MROCE_CNT_RX_BYTES, op->bytes);
 	if (!op->claimed) {
 		refused(qp, op, op->data.rsn);
 		return;
@@ -631,8 +637,10 @@ void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 	spin_unlock(&h->lock);
 
 	established(qp);
-	if (!good && v.reason)
+	if (!good && v.reason) {
+		mroce_qp_count(qp, v.reason, 1);
 		mroce_drop(qp->dev, v.reason);
+	}
 	refused(qp, op, op->data.rsn);
 	mroce_cursor_run(&cursor, qp, h, rxs);
 	if (settle) {

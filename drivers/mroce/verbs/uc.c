@@ -100,7 +100,7 @@ static void send_packet(struct mroce_qp *qp, struct mroce_send *s, const struct 
 	bytes = mroce_uc_cut(m, i, &p);
 	skb = build(qp, s, &p, bytes);
 	if (skb)
-		mroce_ud_transmit(qp->dev, &qp->uc.flow, skb, bytes);
+		mroce_ud_transmit(qp, &qp->uc.flow, skb, bytes);
 }
 
 void mroce_uc_send(struct mroce_qp *qp, struct mroce_send *s)
@@ -258,6 +258,8 @@ void mroce_uc_packet(struct mroce_dev *dev, const struct mroce_uc *p, struct sk_
 		mroce_drop(dev, MROCE_REASON_RX_QPN);
 		return;
 	}
+	mroce_qp_count(qp, MROCE_CNT_RX_PACKETS, 1);
+	mroce_qp_count(qp, MROCE_CNT_RX_BYTES, bytes);
 	spin_lock_bh(&qp->ud_lock);
 	/* under the lock that the flush takes */
 	reason = admit(qp, p, from);
@@ -276,7 +278,9 @@ void mroce_uc_packet(struct mroce_dev *dev, const struct mroce_uc *p, struct sk_
 		mroce_qp_raise(qp, MROCE_QPE_EST);
 	if (fatal)
 		mroce_qp_error(qp, reason);
-	if (reason)
+	if (reason) {
+		mroce_qp_count(qp, reason, 1);
 		mroce_drop(dev, reason);
+	}
 	mroce_qp_put(qp);
 }

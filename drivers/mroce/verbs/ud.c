@@ -65,9 +65,10 @@ static struct sk_buff *build(struct mroce_qp *qp, struct mroce_send *s)
 	return skb;
 }
 
-void mroce_ud_transmit(struct mroce_dev *dev, struct mroce_flow *flow, struct sk_buff *skb,
+void mroce_ud_transmit(struct mroce_qp *qp, struct mroce_flow *flow, struct sk_buff *skb,
 		       u32 bytes)
 {
+	struct mroce_dev *dev = qp->dev;
 	int err;
 
 	if (READ_ONCE(dev->gone)) {
@@ -81,6 +82,8 @@ void mroce_ud_transmit(struct mroce_dev *dev, struct mroce_flow *flow, struct sk
 	mroce_count(dev, MROCE_CNT_TX_PACKETS, 1);
 	mroce_count(dev, MROCE_CNT_TX_SKBS, 1);
 	mroce_count(dev, MROCE_CNT_TX_BYTES, bytes);
+	mroce_qp_count(qp, MROCE_CNT_TX_PACKETS, 1);
+	mroce_qp_count(qp, MROCE_CNT_TX_BYTES, bytes);
 }
 
 /* bottom halves off, no lock held */
@@ -98,7 +101,7 @@ static void send(struct mroce_qp *qp, struct mroce_send *s)
 	}
 	skb = build(qp, s);
 	if (skb)
-		mroce_ud_transmit(dev, &ah->flow, skb, s->length);
+		mroce_ud_transmit(qp, &ah->flow, skb, s->length);
 	if (qp->user)
 		mroce_ah_put(ah);
 }
@@ -291,9 +294,11 @@ void mroce_qp_datagram(struct mroce_qp *qp, const struct mroce_ud *ud, struct sk
 {
 	enum mroce_reason reason;
 
+	mroce_qp_count(qp, MROCE_CNT_RX_PACKETS, 1);
 	if (skb->len < off || skb->len - off < ud->length) {
 		reason = MROCE_REASON_RX_SHORT;
 	} else {
+		mroce_qp_count(qp, MROCE_CNT_RX_BYTES, ud->length);
 		spin_lock_bh(&qp->ud_lock);
 		/* again under the lock that the flush takes */
 		reason = admit(qp, ud);
@@ -304,8 +309,10 @@ void mroce_qp_datagram(struct mroce_qp *qp, const struct mroce_ud *ud, struct sk
 	if (reason == MROCE_REASON_NAK_ACCESS || reason == MROCE_REASON_ERR_LOCAL_KEY ||
 	    reason == MROCE_REASON_ERR_LOCAL_LENGTH)
 		mroce_qp_error(qp, reason);
-	if (reason)
+	if (reason) {
+		mroce_qp_count(qp, reason, 1);
 		mroce_drop(qp->dev, reason);
+	}
 	mroce_qp_put(qp);
 }
 
