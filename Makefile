@@ -30,7 +30,7 @@ UML_KASAN := $(MROCE_CACHE)/uml/kasan
 KBUILD = $(MAKE) -C $(KDIR) M=$(OUT) $(if $(UML),ARCH=um) \
 	$(if $(and $(wildcard $(KDIR)/vmlinux),$(shell command -v pahole)),,CONFIG_DEBUG_INFO_BTF_MODULES=) \
 	$(if $(WERROR),KCFLAGS=-Werror) $(if $(KUNIT),MROCE_KUNIT=y) \
-	$(if $(CONSUMER),MROCE_CONSUMER=y)
+	$(if $(CONSUMER),MROCE_CONSUMER=y) $(if $(CEILING),MROCE_CEILING=y)
 
 # ---- where things are installed
 
@@ -53,6 +53,7 @@ help:
 	@echo '  make provider       the rdma-core provider, in build/provider'
 	@echo '  make load           the checking load generator, what tries Verbs (build/load/mroce-*), attacks (build/attack)'
 	@echo '  make consumer       mroce.ko, and a kernel user of Verbs that tests a device, build/KERNEL/mroce_consumer.ko'
+	@echo '  make ceiling        mroce.ko, and trains without a protocol to compare with, build/KERNEL/mroce_ceiling.ko'
 	@echo '  make tool           the command for planes, paths and attributes, build/tool/mroce'
 	@echo '  make install        module, provider, its .driver file, tool, dissector [DESTDIR=...] [LIBDIR=...]'
 	@echo '  make deb            Debian packages in build/deb: module source (DKMS), provider, tool'
@@ -60,7 +61,7 @@ help:
 	@echo '  make clean          remove build/'
 	@echo 'Try (root on Debian 12; nothing else prepared)'
 	@echo '  make demo           two hosts in a guest, RDMA between them, and a table'
-	@echo '  make bench          bandwidth beside rxe and TCP (an idle machine)'
+	@echo '  make bench          how fast it is, beside rxe, siw, TCP and the ceiling, and what is wanted (an idle machine)'
 	@echo '  make cost           instructions a message, against budgets (any machine)'
 	@echo 'Test (root on Debian 12)'
 	@echo '  make test           everything below; ends with "N passed, N failed"'
@@ -77,12 +78,12 @@ help:
 
 # ---- module
 
-.PHONY: module consumer sources
+.PHONY: module consumer ceiling sources
 sources:
 	@if [ -z "$(RELEASE)" ]; then \
 		echo "make: no kernel headers in '$(KDIR)': install them (scripts/setup base), or give KDIR=" >&2; exit 1; fi
 	@mkdir -p $(OUT) && cp -rsf $(CURDIR)/Kbuild $(CURDIR)/drivers $(CURDIR)/include \
-		$(wildcard $(CURDIR)/kunit $(CURDIR)/scripts/consumer) $(OUT) && find -L $(OUT) -type l -delete
+		$(wildcard $(CURDIR)/kunit $(CURDIR)/scripts/consumer $(CURDIR)/scripts/ceiling) $(OUT) && find -L $(OUT) -type l -delete
 
 module: sources
 	@echo "mroce.ko for $(RELEASE)$(if $(UML), (User-Mode Linux)), from $(KDIR)"
@@ -90,9 +91,13 @@ module: sources
 	@ln -sf drivers/mroce/mroce.ko $(OUT)/mroce.ko
 	@$(if $(KUNIT),ln -sf kunit/mroce_kunit.ko $(OUT)/mroce_kunit.ko)
 	@$(if $(CONSUMER),ln -sf consumer/mroce_consumer.ko $(OUT)/mroce_consumer.ko)
+	@$(if $(CEILING),ln -sf ceiling/mroce_ceiling.ko $(OUT)/mroce_ceiling.ko)
 
 consumer:
 	@$(MAKE) module CONSUMER=1
+
+ceiling:
+	@$(MAKE) module CEILING=1
 
 # ---- userspace
 
@@ -151,7 +156,7 @@ clean:
 
 # shim_user.h is the kernel's interface for userspace builds of the engine, no kernel code
 CHECKED_C = $(filter-out %/shim_user.h,$(shell git ls-files 'drivers/*.[ch]' 'include/*.h' 'kunit/*.[ch]' \
-	'scripts/consumer/*.[ch]'))
+	'scripts/consumer/*.[ch]' 'scripts/ceiling/*.[ch]'))
 # Documentation/development.rst says why, of each; the second list is for files that are macros
 CHECKPATCH_IGNORE := ALLOC_WITH_SIZEOF,MACRO_ARG_UNUSED,PREFER_DEFINED_ATTRIBUTE_MACRO,TYPO_SPELLING
 CHECKPATCH_IGNORE_MACROS := COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING,OPEN_ENDED_LINE,$\
@@ -159,9 +164,9 @@ CHECKPATCH_IGNORE_MACROS := COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING,OPEN_ENDED_LIN
 MACROS := $(addprefix drivers/mroce/,compat.h observe/counters.h observe/trace.h transport/reason.h)
 .PHONY: check sparse checkpatch shellcheck rules
 check: checkpatch shellcheck rules
-	@$(MAKE) sparse CONSUMER=1 KUNIT=
-	@$(MAKE) sparse CONSUMER=1 KUNIT= KDIR=$$(scripts/setup -p headers-6.12)
-	@$(MAKE) sparse CONSUMER=1 KUNIT=1 KDIR=$$(scripts/setup -p uml)
+	@$(MAKE) sparse CONSUMER=1 CEILING=1 KUNIT=
+	@$(MAKE) sparse CONSUMER=1 CEILING=1 KUNIT= KDIR=$$(scripts/setup -p headers-6.12)
+	@$(MAKE) sparse CONSUMER=1 CEILING=1 KUNIT=1 KDIR=$$(scripts/setup -p uml)
 
 # Every warning that names a file of ours; C=2 checks also what is up to date. Sparse before
 # 0.6.5 does not know an operator, read as another one here, nor can it evaluate what 7.x asserts
@@ -169,7 +174,7 @@ check: checkpatch shellcheck rules
 sparse: sources
 	@log=$(OUT)/sparse.log; exec 9>$(OUT)/.lock; flock 9; \
 	$(KBUILD) W=1 C=2 CF=-D__typeof_unqual__=__typeof__ modules >$$log 2>&1 || { cat $$log >&2; exit 1; }; \
-	if grep -E '^[^ ]*(drivers/mroce|include/mroce|include/uapi/rdma/mroce|kunit|consumer)[^ ]*:[0-9]+.*(warning|error):' $$log | \
+	if grep -E '^[^ ]*(drivers/mroce|include/mroce|include/uapi/rdma/mroce|kunit|consumer|ceiling)[^ ]*:[0-9]+.*(warning|error):' $$log | \
 		grep -v 'error: bad constant expression$$'; then \
 		echo "make: sparse or W=1 has something to say ($$log)" >&2; exit 1; fi
 	@echo "sparse, W=1: silent for $(RELEASE)"

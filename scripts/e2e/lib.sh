@@ -91,7 +91,8 @@ address() { # HOST DEVICE ADDRESS...
 pair() {
 	topology=pair
 	host a && host b
-	ip link add va netns a type veth peer name vb netns b
+	# siw tells listeners of two namespaces apart by their netdevs' indices
+	ip link add va netns a index 101 type veth peer name vb netns b index 102
 	ip -n a link set va mtu "${1:-9000}" up
 	ip -n b link set vb mtu "${1:-9000}" up
 	address a va 10.9.0.1/24 fd09::1/64
