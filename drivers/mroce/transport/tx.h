@@ -238,7 +238,7 @@ struct mroce_txpath {
 	u8 index, epoch, plane;
 	u8 state;		/* enum mroce_path_state; set by set_state() in tx_fail.c only */
 	u8 timeouts, probes;
-	bool down : 1, sizing : 1, asked : 1, fresh : 1;
+	u8 down : 1, sizing : 1, asked : 1, fresh : 1;	/* u8: sparse gives each bool a byte */
 	u16 size, trips;
 	u32 next, high;
 	u32 inflight, cwnd, ssthresh;
