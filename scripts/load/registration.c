@@ -4,12 +4,10 @@
  * many small ones. Pages are there already, so what is measured is pinning and the device's own
  * tables.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <infiniband/verbs.h>
+
+#include "harness.h"
 
 #define LARGE	(1ul << 30)
 #define SMALL	4096ul
@@ -21,14 +19,6 @@ static const char usage_text[] =
 	"usage: mroce-registration DEVICE\n"
 	"Prints \"NAME VALUE\" lines, microseconds, medians of 5: large and large_back, to register 1 GiB\n"
 	"and to deregister it; small and small_back, the same for 1,000 pieces of 4 KiB in all.\n";
-
-static void must(int good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "mroce-registration: %s: %m\n", what);
-	exit(1);
-}
 
 static double now_us(void)
 {
@@ -51,47 +41,30 @@ static void report(const char *name, double *us)
 	printf("%s %.1f\n", name, us[RUNS / 2]);
 }
 
-static void measure(struct ibv_pd *pd, char *buf, size_t size, int count, const char *there,
+static void measure(char *buf, size_t size, int count, const char *there,
 		    const char *back)
 {
 	double up[RUNS], down[RUNS], began;
-	struct ibv_mr *mr[MANY];
+	struct ibv_mr *regions[MANY];
 	int run, i;
 
 	for (run = 0; run < RUNS; run++) {
 		began = now_us();
 		for (i = 0; i < count; i++) {
-			mr[i] = ibv_reg_mr(pd, buf + i * size, size, ACCESS);
-			must(!!mr[i], "ibv_reg_mr");
+			regions[i] = made(ibv_reg_mr(pd, buf + i * size, size, ACCESS), "ibv_reg_mr");
 		}
 		up[run] = now_us() - began;
 		began = now_us();
 		for (i = 0; i < count; i++)
-			must(!ibv_dereg_mr(mr[i]), "ibv_dereg_mr");
+			must(ibv_dereg_mr(regions[i]), "ibv_dereg_mr");
 		down[run] = now_us() - began;
 	}
 	report(there, up);
 	report(back, down);
 }
 
-static struct ibv_context *open_named(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL), **d;
-	struct ibv_context *ctx = NULL;
-
-	for (d = list; d && *d && !ctx; d++) {
-		if (!strcmp(ibv_get_device_name(*d), name))
-			ctx = ibv_open_device(*d);
-	}
-	if (list)
-		ibv_free_device_list(list);
-	return ctx;
-}
-
 int main(int argc, char **argv)
 {
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
 	char *buf;
 
 	if (argc != 2 || argv[1][0] == '-') {
@@ -100,13 +73,11 @@ int main(int argc, char **argv)
 	}
 	buf = mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	must(buf != MAP_FAILED, "mmap");
-	ctx = open_named(argv[1]);
-	must(!!ctx, argv[1]);
-	pd = ibv_alloc_pd(ctx);
-	must(!!pd, "ibv_alloc_pd");
-	measure(pd, buf, LARGE, 1, "large", "large_back");
-	measure(pd, buf, SMALL, MANY, "small", "small_back");
+	if (buf == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	open_device(argv[1]);
+	measure(buf, LARGE, 1, "large", "large_back");
+	measure(buf, SMALL, MANY, "small", "small_back");
 	ibv_dealloc_pd(pd);
 	ibv_close_device(ctx);
 	munmap(buf, LARGE);

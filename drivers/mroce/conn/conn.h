@@ -231,13 +231,11 @@ bool mroce_qp_claim(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
 		    struct sk_buff *skb, unsigned int off);
 /*
- * The same for a run of small messages, if all of it can be claimed: each header is behind the
- * payload before it. False: nothing was done.
+ * Claims a run of small messages, if all of it can be: each header is behind the payload before it.
+ * False: nothing was done.
  */
 bool mroce_qp_claim_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
 			const struct mroce_small *run, u32 credit);
-void mroce_qp_place_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
-			struct sk_buff *skb, unsigned int off);
 
 /*
  * The payload of a transmission that mroce_tx_pick() gave: appended to @skb, by reference or

@@ -232,7 +232,7 @@ static bool place_run(struct mroce_rxhalf *h, struct sk_buff *skb, const struct 
 	spin_unlock(&h->lock);
 	if (claimed) {
 		mroce_count_in(h->dev, count, bytes);
-		mroce_qp_place_run(qp, h, &op, skb, sizeof(struct mroce_wire_data));
+		mroce_qp_place(qp, h, &op, skb, sizeof(struct mroce_wire_data));
 	}
 	mroce_qp_put(qp);
 	return claimed;

@@ -554,32 +554,55 @@ static void established(struct mroce_qp *qp)
 		mroce_qp_raise(qp, MROCE_QPE_EST);
 }
 
-void mroce_qp_place_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
-			struct sk_buff *skb, unsigned int off)
+/* Copies a run: how many of its messages are in memory now. */
+static u32 place_run(struct mroce_qp *qp, struct mroce_rxop *op, struct sk_buff *skb,
+		     unsigned int off, struct verdict *v)
 {
+	if (mroce_opinfo[op->data.opcode].place)
+		return place_sends(qp, op, skb, off, v);
+	return place_writes(qp, op, skb, off, v);
+}
+
+void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
+		    struct sk_buff *skb, unsigned int off)
+{
+	bool response = op->data.flags & MROCE_F_RESPONSE, good;
 	struct mroce_cursor cursor __uninitialized;
+	struct mroce_rxs *rxs = space_of(qp, op);
 	struct mroce_txhalf *settle = NULL;
-	struct mroce_rxs *rxs = &qp->rreq;
 	struct verdict v = {};
-	bool good;
-	u32 n;
+	u64 waits = 0, placed;
+	u32 n = 0;
 
 	mroce_qp_count(qp, MROCE_CNT_RX_PACKETS, op->count);
 	mroce_qp_count(qp, MROCE_CNT_RX_BYTES, op->bytes);
-	if (release_responses(qp, op->data.floor))
+	if (!op->claimed) {
+		refused(qp, op, op->data.rsn);
+		return;
+	}
+	if (!response && release_responses(qp, op->data.floor))
 		settle = mroce_txhalf_hold(qp->txh);
-	if (mroce_opinfo[op->data.opcode].place)
-		n = place_sends(qp, op, skb, off, &v);
-	else
-		n = place_writes(qp, op, skb, off, &v);
-	good = n == op->count;
+	if (op->run) {
+		n = place_run(qp, op, skb, off, &v);
+		good = n == op->count;
+		placed = n ? GENMASK_ULL(n - 1, 0) : 0;
+	} else {
+		good = place(qp, h, op, skb, off, &waits, &v);
+		placed = good ? op->claimed & ~waits : 0;
+	}
+	if (!good && response)
+		settle = mroce_txhalf_hold(qp->txh);
 
 	spin_lock(&h->lock);
-	if (n)
-		mroce_rxs_placed(rxs, op, GENMASK_ULL(n - 1, 0));
+	if (good || n)
+		mroce_rxs_placed(rxs, op, placed);
 	if (!good) {
-		note_error(qp, mroce_rxop_msn(op, n), mroce_rxop_rsn(op, n), &v);
+		/* of a run the first that is not in memory */
+		if (!response)
+			note_error(qp, mroce_rxop_msn(op, n), mroce_rxop_rsn(op, n), &v);
 		mroce_rxs_unclaim(rxs, op, op->claimed, v.nack, v.timer);
+	} else if (waits) {
+		hold(qp, h, rxs, op, waits, skb, off);
 	}
 	land_held(qp, h, rxs, op);
 	mroce_rx_finish(&h->rx, rxs, op);
@@ -592,56 +615,6 @@ void mroce_qp_place_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroc
 		mroce_drop(qp->dev, v.reason);
 	}
 	refused(qp, op, mroce_rxop_rsn(op, n));
-	mroce_cursor_run(&cursor, qp, h, rxs);
-	if (settle) {
-		mroce_txhalf_settle(settle);
-		mroce_txhalf_put(settle);
-	}
-}
-
-void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
-		    struct sk_buff *skb, unsigned int off)
-{
-	bool response = op->data.flags & MROCE_F_RESPONSE, good;
-	struct mroce_cursor cursor __uninitialized;
-	struct mroce_rxs *rxs = space_of(qp, op);
-	struct mroce_txhalf *settle = NULL;
-	struct verdict v = {};
-	u64 waits = 0;
-
-	mroce_qp_count(qp, MROCE_CNT_RX_PACKETS, op->count);
-	mroce_qp_count(qp, MROCE_CNT_RX_BYTES, op->bytes);
-	if (!op->claimed) {
-		refused(qp, op, op->data.rsn);
-		return;
-	}
-	if (!response && release_responses(qp, op->data.floor))
-		settle = mroce_txhalf_hold(qp->txh);
-	good = place(qp, h, op, skb, off, &waits, &v);
-	if (!good && response)
-		settle = mroce_txhalf_hold(qp->txh);
-
-	spin_lock(&h->lock);
-	if (good) {
-		mroce_rxs_placed(rxs, op, op->claimed & ~waits);
-		if (waits)
-			hold(qp, h, rxs, op, waits, skb, off);
-	} else {
-		if (!response)
-			note_error(qp, op->data.msn, op->data.rsn, &v);
-		mroce_rxs_unclaim(rxs, op, op->claimed, v.nack, v.timer);
-	}
-	land_held(qp, h, rxs, op);
-	mroce_rx_finish(&h->rx, rxs, op);
-	mroce_cursor_begin(&cursor, h, rxs);
-	spin_unlock(&h->lock);
-
-	established(qp);
-	if (!good && v.reason) {
-		mroce_qp_count(qp, v.reason, 1);
-		mroce_drop(qp->dev, v.reason);
-	}
-	refused(qp, op, op->data.rsn);
 	mroce_cursor_run(&cursor, qp, h, rxs);
 	if (settle) {
 		mroce_txhalf_settle(settle);
