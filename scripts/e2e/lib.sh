@@ -19,6 +19,7 @@
 #   skip NAME             a test that cannot be made here, and why
 #   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host $client; both must succeed
 #   counter HOST NAME     of the device on HOST
+#   eventually S C...    command C succeeds within S seconds or so: it is tried ten times a second
 #   while_loaded F C...   what function F does to the network happens while C, a transfer by mroce-load, is busy, and ends it
 #   empty DEVICE...       succeeds once no program's object is left on the devices
 #   clean NAME            a test: the kernel log has nothing to complain of since the last call
@@ -61,6 +62,16 @@ refuse() {
 	shift
 	attempt "$@" || status=$?
 	{ [ "$status" -gt 0 ] && [ "$status" -lt 124 ]; } || [ "$status" -eq 255 ] && ok "$name" || not_ok "$name (status $status)"
+}
+
+eventually() {
+	local i seconds=$1
+	shift
+	for i in $(seq "${seconds}0"); do
+		"$@" && return
+		sleep 0.1
+	done
+	return 1
 }
 
 # ---- hosts
@@ -359,4 +370,4 @@ unleaked() {
 	echo clear >$kmemleak
 }
 
-export -f empty spelled enter on addr gid gid_index counter flowing impair settle links unlinks load unload
+export -f eventually empty spelled enter on addr gid gid_index counter flowing impair settle links unlinks load unload
