@@ -784,6 +784,61 @@ static void what_cuts_the_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->cwnd, 30000);
 }
 
+/* One packet at a time, each given up by a timeout, which the receiver gets late, or never. */
+static void give_up(struct kunit *test, u32 packets, bool late, u32 times)
+{
+	struct tx_env *env = test->priv;
+	u32 i, first, arrived, cost = ENV_PSIZE + MROCE_OVERHEAD;
+	struct mroce_txpath *p;
+	u64 before;
+
+	single(test, 1);
+	p = &env->tx.path[0];
+	arrived = p->next - 1;
+	mroce_cc_window(&env->tx, p, packets * cost);
+	p->ssthresh = packets * cost;
+	for (i = 0; i < times; i++) {
+		first = p->next;
+		tx_post(env, 0, MROCE_OP_WRITE, ENV_PSIZE);
+		KUNIT_ASSERT_EQ(test, tx_pick_all(env), 1);
+		before = env->tx.stats.probe_timeouts;
+		while (env->tx.stats.probe_timeouts == before)
+			KUNIT_ASSERT_TRUE(test, tx_timer(env, 1000 * MROCE_MSEC));
+		while (tx_pick(env))
+			;
+		env->now += 100 * MROCE_USEC;
+		tx_ack_new(env, 0, p->next - 1);
+		arrived += p->next - first;
+		if (!late) {
+			tx_ack_miss(env, first);
+			arrived--;
+		}
+		env->ack.packets = arrived;
+		env->ack.bytes = arrived * ENV_PSIZE;
+		tx_ack(env);
+		KUNIT_ASSERT_EQ(test, tx_complete(env, 0), 1);
+	}
+}
+
+/* A window of a packet shows no gap. What a timeout gave up was lost if it is missing. */
+static void timeouts_are_losses(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	give_up(test, 1, false, 40);
+	KUNIT_EXPECT_LT(test, env->tx.plane[0].window, ENV_PSIZE + MROCE_OVERHEAD);
+	KUNIT_EXPECT_GT(test, env->tx.recent_lost * 8, env->tx.recent);
+	give_up(test, 1, true, 24);
+	KUNIT_EXPECT_GE(test, env->tx.plane[0].window, ENV_PSIZE + MROCE_OVERHEAD);
+	KUNIT_EXPECT_EQ(test, env->tx.recent_lost, 0);
+	/* where there is room for several, gaps tell, and the last of a burst is no sign */
+	give_up(test, 8, false, 24);
+	KUNIT_EXPECT_EQ(test, env->tx.recent_lost, 0);
+	/* nor is what the first flights lose, before there is a window that fits */
+	give_up(test, 1, false, 3);
+	KUNIT_EXPECT_EQ(test, env->tx.recent_lost, 0);
+}
+
 static struct kunit_case cases[] = { KUNIT_CASE(gap_is_resent_at_once),
 				     KUNIT_CASE(resent_on_the_path_that_lost_it),
 				     KUNIT_CASE(lost_train),
@@ -804,6 +859,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(gap_is_resent_at_once),
 				     KUNIT_CASE(lost_together),
 				     KUNIT_CASE(window_bounds_what_is_on_its_way),
 				     KUNIT_CASE(what_cuts_the_window),
+				     KUNIT_CASE(timeouts_are_losses),
 				     {} };
 
 struct kunit_suite mroce_tx_loss_suite = {

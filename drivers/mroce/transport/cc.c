@@ -128,6 +128,7 @@ void mroce_cc_init(struct mroce_tx *tx, struct mroce_txpath *p)
 	p->round_cwnd = p->cwnd;
 	p->round_cut = 0;
 	p->loss = (struct mroce_txloss){ 0 };
+	p->overdue = 0;
 	p->burden = 0;
 }
 

@@ -222,6 +222,7 @@ struct mroce_rtts {
  * @rounds: of probing without an answer, since it failed or took this port
  * @epoch_heard: the last in which anything was answered
  * @lost: packets found missing by ACKs
+ * @overdue: packets that a timeout gave up, of which no ACK has told yet
  * @big_lost: large packets lost since one of full size arrived; @big_at: when one last did
  * @strikes: full-size probes missing from ACKs, in a row, since @size_at; or the next try of one
  * @packets, @ce, @bytes: counts of the last ACK
@@ -239,6 +240,7 @@ struct mroce_txpath {
 	u8 state;		/* enum mroce_path_state; set by set_state() in tx_fail.c only */
 	u8 timeouts, probes;
 	u8 down : 1, sizing : 1, asked : 1, fresh : 1;	/* u8: sparse gives each bool a byte */
+	u8 overdue;
 	u16 size, trips;
 	u32 next, high;
 	u32 inflight, cwnd, ssthresh;
@@ -572,6 +574,8 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 				     const struct mroce_xmit *x, u64 now);
 void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
 		      bool acked, u64 now);
+void mroce_path_give_up(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
+			u64 now);
 void mroce_path_trim(struct mroce_txpath *p);
 void mroce_path_rtt(struct mroce_tx *tx, struct mroce_txpath *p, u64 rtt);
 void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);

@@ -321,7 +321,7 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		mroce_path_evacuate(tx, p, now);
 	} else if (oldest->txs && oldest->kind == MROCE_XMIT_DATA) {
 		mroce_path_big(tx, p, oldest, false, now);
-		mroce_path_close(tx, p, oldest, oldest->open & -oldest->open, false, now);
+		mroce_path_give_up(tx, p, oldest, oldest->open & -oldest->open, now);
 	}
 	next_round(tx, p, now + mroce_path_pto(tx, p));
 }

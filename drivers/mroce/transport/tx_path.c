@@ -182,6 +182,18 @@ void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_
 	}
 }
 
+/*
+ * A timeout takes packets @mask for lost. Whether they are, the next ACK will show (tx_ack.c,
+ * overdue()), but not that of packets which the receiver does not want now.
+ */
+void mroce_path_give_up(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
+			u64 now)
+{
+	if (!s->txs || !s->txs->paused)
+		p->overdue = min(p->overdue + hweight64(s->open & mask), 255);
+	mroce_path_close(tx, p, s, mask, false, now);
+}
+
 /* Forgets the oldest transmissions of which nothing is open. */
 void mroce_path_trim(struct mroce_txpath *p)
 {
@@ -270,7 +282,7 @@ void mroce_path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	u32 i;
 
 	for (i = p->head; i != p->tail; i++)
-		mroce_path_close(tx, p, &p->sent[i & p->mask], ~0ULL, false, now);
+		mroce_path_give_up(tx, p, &p->sent[i & p->mask], ~0ULL, now);
 	mroce_path_trim(p);
 }
 

@@ -15,7 +15,7 @@
 #define NPB_SHIFT	20	/* of ns per byte */
 #define NSEC		1000000000ULL
 #define IDLE_MAX	65536U	/* bytes from idle, where the receiver has not said it */
-#define SLOWEST		10	/* packets a second, whatever the windows say */
+#define SLOWEST		1	/* packet a second, whatever the windows say */
 #define BASE_PERIOD	(10000 * MROCE_MSEC)	/* rule 17: minimum of 10 s */
 #define RTTS_LEAST	8	/* round trips of which the least says something of a queue */
 #define DRAIN_SAMPLES	3
