@@ -161,7 +161,8 @@ static void long_round_trips(struct kunit *test)
 	load(test, 0);
 	for (i = 0; i < 3; i++) {
 		sent = env->now;
-		KUNIT_EXPECT_EQ(test, next_timeout(test, 0, length, 8), 2);
+		/* the second in a row leaves a window of a packet, and then one probe is enough */
+		KUNIT_EXPECT_EQ(test, next_timeout(test, 0, length, 8), i < 2 ? 2 : 1);
 		KUNIT_EXPECT_GE(test, env->now - sent, 800 * MSEC);
 		KUNIT_EXPECT_LE(test, env->now - sent, 801 * MSEC);
 	}
@@ -274,7 +275,7 @@ static void one_asks_for_all(struct kunit *test)
 		}
 		if (probes == before)
 			continue;
-		KUNIT_EXPECT_EQ(test, probes - before, 2);
+		KUNIT_EXPECT_EQ(test, probes - before, rounds < 2 ? 2 : 1);
 		if (rounds++)
 			KUNIT_EXPECT_GE(test, env->now - at, gap);
 		gap = rounds > 1 ? env->now - at : 0;

@@ -178,7 +178,8 @@ static void silent_peer(struct kunit *test)
 			scenario_stuck(test, s);
 		KUNIT_EXPECT_EQ(test, qp->fail_reason, MROCE_REASON_ERR_RETRY);
 		KUNIT_EXPECT_GE(test, s->now - start, SEC);
-		KUNIT_EXPECT_LE(test, s->now - start, 3 * SEC);
+		/* HELLO has four seconds to find its way, if that is not beyond four timeouts */
+		KUNIT_EXPECT_LE(test, s->now - start, 5 * SEC);
 		scenario_end(test, s);
 	}
 }

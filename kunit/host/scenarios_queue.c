@@ -173,10 +173,10 @@ static void false_marks(const struct scenario *sc)
  * As many connections of 16 paths as @arg over 8 planes of which each carries @arg2 bytes a second,
  * through a deep queue that does not mark: of each connection less than a packet in a round trip.
  */
-static void crowd(const struct scenario *sc)
+static void crowd_before(const struct scenario *sc, u32 limit)
 {
 	struct sim_wire host = { .rate = GBIT(1), .delay = 10 * USEC };
-	struct sim_wire neck = { .rate = sc->arg2, .delay = 30 * USEC, .limit = 1 << 20 };
+	struct sim_wire neck = { .rate = sc->arg2, .delay = 30 * USEC, .limit = limit };
 	struct trial_cfg c = {
 		.topo = {
 			.planes = 8,
@@ -214,6 +214,17 @@ static void crowd(const struct scenario *sc)
 	scenario_finish(t);
 }
 
+static void crowd(const struct scenario *sc)
+{
+	crowd_before(sc, 1 << 20);
+}
+
+/* The queue has 42 ms, as a megabyte has at 200 Mb/s: a sixth of a packet of each connection. */
+static void crowd_short(const struct scenario *sc)
+{
+	crowd_before(sc, div64_u64((u64)(1 << 20) * sc->arg2, MBIT(200)));
+}
+
 const struct scenario queue_scenarios[] = {
 	{ "ecn-1path-0.1ms", "marks at 0.2 BDP + 2, 1 path, 0.1 ms", ecn, 1, 100 * USEC },
 	{ "ecn-16paths-0.1ms", "the same, 16 paths", ecn, 16, 100 * USEC },
@@ -238,6 +249,10 @@ const struct scenario queue_scenarios[] = {
 	{ "crowd-256", "256 connections over the same", crowd, 256, MBIT(11) },
 	{ "crowd-1024", "1,024 connections, 8 planes of 40 Mb/s, queues of fewer packets",
 	  crowd, 1024, MBIT(40) },
+	{ "crowd-short-196", "196 connections, 8 planes of 10 Mb/s, queues of 42 ms", crowd_short, 196,
+	  MBIT(10) },
+	{ "crowd-short-784", "784 connections, 8 planes of 40 Mb/s, queues of 42 ms", crowd_short, 784,
+	  MBIT(40) },
 	{ "false-marks", "a router marks 5% without reason", false_marks, 50000, 100 * USEC },
 	{},
 };

@@ -46,10 +46,10 @@ netem() { # HOST DEVICE NETEM...
 }
 # packets_in BYTES: rounded up
 packets_in() { echo $((($1 + mtu - 1) / mtu)); }
-# pipe HOST DEVICE MBITS DELAY-US: the rate (none: ''), then the delay; the queue has a megabyte, or two round trips
+# pipe HOST DEVICE MBITS DELAY-US [QUEUE]: the rate (none: ''), then the delay; the queue has so many bytes (a megabyte), or two round trips
 pipe() {
-	local delayed=$((${3:-1000} * $4 / 8)) queue
-	queue=$((delayed * 4 > 1 << 20 ? delayed * 4 : 1 << 20))
+	local delayed=$((${3:-1000} * $4 / 8)) queue=${5:-$((1 << 20))}
+	queue=$((delayed * 4 > queue ? delayed * 4 : queue))
 	netem "$1" "$2" ${3:+rate "$3mbit"} delay "$4us" limit $(($(packets_in $((delayed + queue))) + 2))
 }
 inner() { # MBITS RTT-US: the link between the routers
@@ -100,11 +100,11 @@ fabric() {
 	fabric_side b y 2 "$nb"
 	settle
 }
-# plane P RTT-US [MBITS]: what plane P passes, each way
+# plane P RTT-US [MBITS [QUEUE]]: what plane P passes, each way
 plane() {
 	local side
 	for side in 1 2; do
-		pipe r br"$side"_"$1" "${3:-}" $(($2 / 2))
+		pipe r br"$side"_"$1" "${3:-}" $(($2 / 2)) "${4:-}"
 	done
 }
 # devices N-PLANES: a device maI on each of a's netdevs in plane 0, mbI on b's, with so many planes

@@ -73,7 +73,8 @@ case_mesh() {
 	echo "# mesh: $((2 * width)) devices after $SECONDS s"
 	for ((p = 0; p < 8; p++)); do plane $p 0; done
 	free_run 200 8 -t 5 "${traffic[@]}"
-	for ((p = 0; p < 8; p++)); do plane $p 100 "$rate"; done
+	# where the planes are slower the queue is as long as it is at 200 Mb/s
+	for ((p = 0; p < 8; p++)); do plane $p 100 "$rate" $((rate * (1 << 20) / 200)); done
 	echo "# mesh: connected and measured after $SECONDS s"
 	for n in 8 4; do
 		[ $n = 8 ] || { undevices && devices $n; }

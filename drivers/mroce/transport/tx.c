@@ -286,6 +286,8 @@ static u32 stamp_of(u64 now)
 
 static bool pick_hello(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 {
+	u8 early;
+
 	if (tx->hello_at > now) {
 		mroce_tx_want(tx, tx->hello_at);
 		return false;
@@ -296,8 +298,10 @@ static bool pick_hello(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 		.count = 1,
 		.hello = tx->hello,
 	};
+	/* up to a quarter earlier, by a byte of what is random: many begin at once, and must not go on so */
+	early = tx->own_id >> 8 * (tx->turn % 8);
+	tx->hello_at = now + tx->hello_wait - (tx->hello_wait * early >> 10);
 	tx->turn++;
-	tx->hello_at = now + tx->hello_wait;
 	tx->hello_wait = min_t(u64, tx->hello_wait * 2ULL, HELLO_WAIT_LAST);
 	mroce_tx_want(tx, tx->hello_at);
 	return true;

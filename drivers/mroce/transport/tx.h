@@ -222,7 +222,7 @@ struct mroce_rtts {
  * @rounds: of probing without an answer, since it failed or took this port
  * @epoch_heard: the last in which anything was answered
  * @lost: packets found missing by ACKs
- * @overdue: packets that a timeout gave up, of which no ACK has told yet
+ * @overdue: packets that timeouts gave up, of which no ACK has told yet
  * @big_lost: large packets lost since one of full size arrived; @big_at: when one last did
  * @strikes: full-size probes missing from ACKs, in a row, since @size_at; or the next try of one
  * @packets, @ce, @bytes: counts of the last ACK
@@ -352,6 +352,8 @@ struct mroce_tx_stats {
  * @last_ack: latest of the paths'
  * @asked_at, @asks: when @asker last probed for all paths of a half that is not answered, and how
  *   often in a row
+ * @size_next: when a path in use may next ask whether its losses are due to size; @size_wait: ns
+ *   between the last two that did
  * @streams_at: when a stream of @active wants the timer; @streams_seen: when they were looked
  *   through
  * @timer: when mroce_tx_timer() wants to be called; MROCE_NEVER
@@ -383,6 +385,7 @@ struct mroce_tx {
 
 	u64 asked_at;
 	u8 asks, asker;
+	u64 size_next, size_wait;
 	u64 last_ack, streams_at, streams_seen;
 	u64 timer;
 	u64 backlog;			/* bytes posted and never sent, all streams */
@@ -574,8 +577,8 @@ struct mroce_sent *mroce_path_record(struct mroce_tx *tx, struct mroce_txpath *p
 				     const struct mroce_xmit *x, u64 now);
 void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
 		      bool acked, u64 now);
-void mroce_path_give_up(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
-			u64 now);
+bool mroce_path_sparse(const struct mroce_tx *tx, const struct mroce_txpath *p);
+void mroce_path_overdue(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_sent *s);
 void mroce_path_trim(struct mroce_txpath *p);
 void mroce_path_rtt(struct mroce_tx *tx, struct mroce_txpath *p, u64 rtt);
 void mroce_path_epoch(struct mroce_tx *tx, struct mroce_txpath *p, u64 now);

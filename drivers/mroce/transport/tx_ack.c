@@ -8,8 +8,6 @@
 
 #define THRESHOLD_MAX	128			/* packets (rule 15) */
 #define RECENT		1024			/* packets over which loss is averaged */
-#define OVERDUE_WINDOW	4			/* packets of a plane: below, gaps are rare */
-#define OVERDUE_TRIPS	4			/* what a first flight loses is its size */
 #define THRESHOLD_LIFE	(1000 * MROCE_MSEC)	/* halved this often without a spurious loss */
 
 struct verdict {
@@ -193,20 +191,15 @@ static void note_loss(struct mroce_tx *tx, s32 arrived, u32 lost)
 }
 
 /*
- * Windows of a few packets show no gaps: what is lost there a timeout gives up, and the network
- * would never be seen to lose anything. The receiver's count of packets tells how many of those
- * that timeouts gave up are missing, beside the @known that gaps showed.
+ * How many of the packets that timeouts gave up (mroce_path_overdue()) are missing, beside the
+ * @known that gaps showed: the receiver counts what comes.
  */
-static u32 overdue(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_ack *ack, u32 known)
+static u32 overdue(struct mroce_txpath *p, const struct mroce_ack *ack, u32 known)
 {
 	s32 missing = (ack->base.number - p->high) - (ack->packets - p->packets) - known;
-	u32 n = min_t(s32, p->overdue, max(missing, 0)), window = tx->plane[p->plane].window;
+	u32 n = min_t(s32, p->overdue, max(missing, 0));
 
 	p->overdue = 0;
-	if (p->state != MROCE_PATH_ACTIVE)
-		window += p->cwnd;	/* this ACK makes it that */
-	if (p->trips < OVERDUE_TRIPS || window >= OVERDUE_WINDOW * mroce_packet_cost(tx))
-		return 0;
 	return n;
 }
 
@@ -285,9 +278,11 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 		return MROCE_REASON_NONE;
 	}
 	if (fresh && p->overdue) {
-		n = overdue(tx, p, ack, lost.lost);
+		n = overdue(p, ack, lost.lost);
 		lost.lost += n;
 		lost.events += n;
+		tx->stats.lost += n;
+		p->lost += n;
 	}
 	note_loss(tx, ack->packets - p->packets, lost.lost);
 

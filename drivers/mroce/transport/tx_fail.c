@@ -309,7 +309,8 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 		next_round(tx, p, max(until, now + mroce_path_pto(tx, p) / 2));
 		return;
 	}
-	want_probes(tx, p, SUSPECT_PROBES);
+	/* where many share what is little, a second would take the place of data */
+	want_probes(tx, p, mroce_path_sparse(tx, p) ? 1 : SUSPECT_PROBES);
 	/*
 	 * The probe shows what is missing here; the oldest data travel again meanwhile, by a
 	 * healthy path if there is one. The second timeout in a row gives everything up: it is
@@ -317,11 +318,12 @@ void mroce_path_timer(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	 */
 	oldest = &p->sent[p->head & p->mask];
 	if (p->timeouts >= 2) {
-		mroce_cc_timeout(tx, p);
 		mroce_path_evacuate(tx, p, now);
+		mroce_cc_timeout(tx, p);
 	} else if (oldest->txs && oldest->kind == MROCE_XMIT_DATA) {
 		mroce_path_big(tx, p, oldest, false, now);
-		mroce_path_give_up(tx, p, oldest, oldest->open & -oldest->open, now);
+		mroce_path_overdue(tx, p, oldest);
+		mroce_path_close(tx, p, oldest, oldest->open & -oldest->open, false, now);
 	}
 	next_round(tx, p, now + mroce_path_pto(tx, p));
 }
@@ -452,6 +454,8 @@ static void shrink(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->strikes = 0;
 	p->big_lost = 0;
 	p->probes = 0;
+	tx->size_wait = 0;
+	tx->size_next = now;
 	if (bad_draw) {
 		if (carries(p))
 			fail(tx, p, now);
@@ -480,6 +484,22 @@ static void ask_size(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	p->strikes = 0;
 	p->size_at = now;
 	want_probes(tx, p, 2);
+}
+
+/*
+ * Where much is lost, several large packets in a row often are, on any path: the half asks less
+ * and less often while it is told that size is not the reason, or asking makes the crowd that it
+ * asks about.
+ */
+static bool may_suspect_size(struct mroce_tx *tx, const struct mroce_txpath *p, u64 now)
+{
+	if (p->big_lost < BIG_LOST || now - p->size_at < SIZE_WAIT || now < tx->size_next)
+		return false;
+	if (now > tx->size_next + SIZE_RETRY)
+		tx->size_wait = 0;
+	tx->size_wait = clamp_t(u64, 2 * tx->size_wait, SIZE_WAIT, SIZE_RETRY);
+	tx->size_next = now + tx->size_wait;
+	return true;
 }
 
 /* Another path of the plane is asked too: is it this one alone? */
@@ -533,7 +553,7 @@ void mroce_path_big(struct mroce_tx *tx, struct mroce_txpath *p, const struct mr
 		return;
 	}
 	if (!p->sizing) {
-		if (carries(p) ? p->big_lost >= BIG_LOST && now - p->size_at >= SIZE_WAIT : probe)
+		if (carries(p) ? may_suspect_size(tx, p, now) : probe)
 			suspect_size(tx, p, now);
 		return;
 	}

@@ -8,6 +8,8 @@
 #define RECORDS_MIN	4
 #define RECORDS_MAX	2048
 #define RECORDS_LIFE	(1000 * MROCE_MSEC)	/* of a ring that is empty */
+#define SPARSE_PACKETS	4
+#define OVERDUE_TRIPS	4
 #define PTO_UNKNOWN	(20 * MROCE_MSEC)	/* before the first sample */
 
 void mroce_path_init(struct mroce_tx *tx, struct mroce_txpath *p, u8 index)
@@ -182,16 +184,27 @@ void mroce_path_close(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_
 	}
 }
 
-/*
- * A timeout takes packets @mask for lost. Whether they are, the next ACK will show (tx_ack.c,
- * overdue()), but not that of packets which the receiver does not want now.
- */
-void mroce_path_give_up(struct mroce_tx *tx, struct mroce_txpath *p, struct mroce_sent *s, u64 mask,
-			u64 now)
+/* Have the windows of @p's plane room for a few packets only? */
+bool mroce_path_sparse(const struct mroce_tx *tx, const struct mroce_txpath *p)
 {
-	if (!s->txs || !s->txs->paused)
-		p->overdue = min(p->overdue + hweight64(s->open & mask), 255);
-	mroce_path_close(tx, p, s, mask, false, now);
+	u32 window = tx->plane[p->plane].window;
+
+	if (p->state != MROCE_PATH_ACTIVE)
+		window += p->cwnd;	/* which is not in the sum */
+	return window < SPARSE_PACKETS * mroce_packet_cost(tx);
+}
+
+/*
+ * A first timeout gives up a packet of @s. Windows of a few packets show no gaps, and a network that
+ * drops what they send would never be seen to lose anything: so the next ACK is to say whether it
+ * is missing (tx_ack.c, overdue()). Larger windows show gaps; a second timeout in a row tells of a
+ * path that fails, and first flights of their own size; what the receiver does not want now is not
+ * lost.
+ */
+void mroce_path_overdue(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_sent *s)
+{
+	if (p->trips >= OVERDUE_TRIPS && !s->txs->paused && mroce_path_sparse(tx, p))
+		p->overdue = min(p->overdue + 1, 255);
 }
 
 /* Forgets the oldest transmissions of which nothing is open. */
@@ -282,7 +295,7 @@ void mroce_path_evacuate(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
 	u32 i;
 
 	for (i = p->head; i != p->tail; i++)
-		mroce_path_give_up(tx, p, &p->sent[i & p->mask], ~0ULL, now);
+		mroce_path_close(tx, p, &p->sent[i & p->mask], ~0ULL, false, now);
 	mroce_path_trim(p);
 }
 

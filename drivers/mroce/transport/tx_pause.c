@@ -9,6 +9,8 @@
 #define FLOOR_PAUSE		(10 * MROCE_MSEC)
 /* round trips at their slowest that a deadline has room for */
 #define PATIENT_PROBES		8
+#define PATIENT_OPENING		(4000 * MROCE_MSEC)
+#define PATIENT_LOSS		4	/* more than a quarter */
 #define OVERDUE_TIMES		3
 #define OVERDUE_WAIT		(10 * MROCE_MSEC)
 
@@ -152,13 +154,18 @@ static bool unanswered(const struct mroce_txs *txs, u64 now)
 }
 
 /*
- * How long silence may last. InfiniBand lets a timeout be four times what was asked for: on slow or
- * unsteady paths this is used so that some probes and their answers fit in.
+ * How long silence may last. InfiniBand lets a timeout be four times what was asked for. This is
+ * used on slow or unsteady paths, so that some probes and their answers fit in; where much is lost;
+ * and before the first answer, for as long as a HELLO needs to find its way through a crowd.
  */
 static u64 patience(const struct mroce_txs *txs, u64 slowest)
 {
 	u64 asked = max(txs->timeout, MROCE_DEADLINE_FLOOR);
 
+	if (txs->tx->state == MROCE_TX_HELLO)
+		return clamp(PATIENT_OPENING, asked, 4 * asked);
+	if (txs->tx->recent_lost * PATIENT_LOSS > txs->tx->recent)
+		return 4 * asked;
 	return clamp(PATIENT_PROBES * slowest, asked, 4 * asked);
 }
 
