@@ -15,6 +15,7 @@ extern struct kunit_suite mroce_packet_suite, mroce_malformed_suite;
 extern struct kunit_suite mroce_rx_suite, mroce_rx_stream_suite, mroce_run_suite;
 extern struct kunit_suite mroce_tx_suite, mroce_tx_loss_suite, mroce_tx_stream_suite;
 extern struct kunit_suite mroce_path_suite, mroce_path_sim_suite;
+extern struct kunit_suite mroce_crowd_suite, mroce_crowd_sim_suite;
 extern struct kunit_suite mroce_cc_suite, mroce_share_suite, mroce_share_half_suite;
 extern struct kunit_suite mroce_net_suite, mroce_sim_suite, mroce_sim_faults_suite;
 extern struct kunit_suite mroce_scale_suite, mroce_hostile_suite, mroce_uc_suite;

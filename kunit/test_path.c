@@ -324,8 +324,8 @@ static void what_fails(struct kunit *test)
 		load(test, 0);
 		quiet = p->quiet_since;
 		for (i = 1; i < 40; i++) {
-			env->tx.recent = 1000;
-			env->tx.recent_lost = loss * 100;
+			env->tx.recent_sent = 1000;
+			env->tx.recent_gone = loss * 100;
 			next_timeout(test, 0, length, 8);
 			if (p->state == MROCE_PATH_FAILED)
 				break;

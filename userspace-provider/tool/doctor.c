@@ -387,8 +387,8 @@ static void traffic(const struct device *d)
 	if (version)
 		say(false, "version", d->name, "%" PRIu64 " packets of another version of the protocol came", version);
 	if (plain)
-		say(false, "ecn", d->name, "%" PRIu64 " packets came as Not-ECT: something on the way clears ECN, or drops what has it, so "
-		    "that congestion is seen late", plain);
+		say(false, "ecn", d->name, "%" PRIu64 " packets came as Not-ECT: something on the way clears ECN, or drops what has it (or "
+		    "did for a while, when a peer connected), so that congestion is seen late", plain);
 	else if (d->marked)
 		say(false, "ecn", d->name, "every packet of %u paths is marked: something on the way marks without congestion", d->marked);
 	else if (came)

@@ -232,7 +232,7 @@ void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 		    struct sk_buff *skb, unsigned int off);
 /*
  * Claims a run of small messages, if all of it can be: each header is behind the payload before it.
- * False: nothing was done.
+ * False: nothing was claimed.
  */
 bool mroce_qp_claim_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rxop *op,
 			const struct mroce_small *run, u32 credit);

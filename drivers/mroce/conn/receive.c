@@ -87,6 +87,14 @@ static void follow(struct mroce_rxhalf *h, u8 path, const struct mroce_arrival *
 			from->sport, h->via[via].ifindex);
 }
 
+static void count_numbered(struct mroce_rxhalf *h, u32 packets, u32 bytes,
+			   const struct mroce_arrival *from)
+{
+	mroce_count_in(h->dev, packets, bytes);
+	if (unlikely(!(from->tos & INET_ECN_MASK)))
+		mroce_count(h->dev, MROCE_CNT_RX_NOT_ECT, packets);
+}
+
 /* *@op is filled if the packet may go on; a reason other than NONE: it is to be dropped. */
 static enum mroce_reason arrive(struct mroce_rxhalf *h, const struct mroce_data *d, u32 count,
 				u32 bytes, const struct mroce_arrival *from, struct mroce_rxop *op)
@@ -102,8 +110,6 @@ static enum mroce_reason arrive(struct mroce_rxhalf *h, const struct mroce_data 
 		WRITE_ONCE(h->heard, jiffies);
 	if (h->gone)
 		return MROCE_REASON_RX_STATE;
-	if (unlikely(!(from->tos & INET_ECN_MASK)))
-		mroce_count(h->dev, MROCE_CNT_RX_NOT_ECT, count);
 	reason = mroce_rx_arrive(&h->rx, d, count, bytes, from->ce, ktime_get_ns(), op);
 	if (reason == MROCE_REASON_NONE)
 		follow(h, d->base.path, from, via);
@@ -164,7 +170,7 @@ static void place(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroc
 	struct mroce_qp *qp;
 	u32 credit = 0;
 
-	mroce_count_in(h->dev, count, bytes);
+	count_numbered(h, count, bytes, from);
 	qp = mroce_qp_by_stream(h->dev, d->stream);
 	if (qp)
 		credit = mroce_qp_fresh_credit(qp, d->opcode, d->rsn);
@@ -231,7 +237,7 @@ static bool place_run(struct mroce_rxhalf *h, struct sk_buff *skb, const struct 
 	}
 	spin_unlock(&h->lock);
 	if (claimed) {
-		mroce_count_in(h->dev, count, bytes);
+		count_numbered(h, count, bytes, from);
 		mroce_qp_place(qp, h, &op, skb, sizeof(struct mroce_wire_data));
 	}
 	mroce_qp_put(qp);
@@ -329,7 +335,7 @@ static noinline void open(struct mroce_sock *sock, struct sk_buff *skb,
 		unknown_id(sock, from, base);
 		return;
 	}
-	mroce_count_in(h->dev, 1, 0);
+	count_numbered(h, 1, 0, from);
 	d.base = *base;
 	d.stamp = o.stamp;
 	d.flags = o.flags;
@@ -377,7 +383,7 @@ static noinline void control(struct mroce_sock *sock, struct sk_buff *skb,
 		return;
 	}
 	bytes = skb->len - sizeof(struct mroce_wire_control);
-	mroce_count_in(h->dev, 1, bytes);
+	count_numbered(h, 1, bytes, from);
 	d.base = *base;
 	d.stamp = c.stamp;
 	d.flags = c.flags;

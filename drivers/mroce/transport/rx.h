@@ -269,7 +269,7 @@ bool mroce_rxs_credit(struct mroce_rxs *rxs, u32 credit);
 enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op);
 /*
  * All of a run of @op->count messages, of which @op->data is the first one's header, where nothing
- * speaks against it: true, and from there on as a train. False: nothing has changed, and each is to
+ * speaks against it: true, and from there on as a train. False: nothing was claimed, and each is to
  * be taken by itself (mroce_rx_withdraw() first).
  */
 bool mroce_rxs_claim_run(struct mroce_rxs *rxs, struct mroce_rxop *op,

@@ -338,7 +338,9 @@ struct mroce_tx_stats {
  * @instance: of the peer's device, known from HELLO_ACK on
  * @agreed: payload of a packet agreed in the handshake, bytes
  * @max_payload: what new messages are cut to: the least that a path in use passes
- * @recent, @recent_lost: packets reported lately, and of these lost
+ * @recent, @recent_lost: packets reported lately, and of these lost as gaps show it: congestion,
+ *   perhaps. @recent_sent, @recent_gone: the same as the receivers' counts show it, with all that
+ *   outages and timeouts took
  * @changed: bit per path whose state is another than when the caller last looked (and cleared it)
  * @train: payload bytes of a transmission, at most
  * @tail: stream that has just sent a train and has one packet more of its message, by @tail_path;
@@ -366,6 +368,7 @@ struct mroce_tx {
 	u32 train;
 	const struct mroce_txs *tail;
 	u32 recent, recent_lost;
+	u32 recent_sent, recent_gone;
 	u64 changed;
 	struct mroce_txpath *path;
 	struct mroce_tx_plane plane[MROCE_MAX_PLANES];

@@ -190,14 +190,24 @@ static void note_loss(struct mroce_tx *tx, s32 arrived, u32 lost)
 	}
 }
 
-/*
- * How many of the packets that timeouts gave up (mroce_path_overdue()) are missing, beside the
- * @known that gaps showed: the receiver counts what comes.
- */
-static u32 overdue(struct mroce_txpath *p, const struct mroce_ack *ack, u32 known)
+/* @sent more numbers are reported, and so many packets did not arrive. What is late comes off again. */
+static void note_gone(struct mroce_tx *tx, u32 sent, s32 gone)
 {
-	s32 missing = (ack->base.number - p->high) - (ack->packets - p->packets) - known;
-	u32 n = min_t(s32, p->overdue, max(missing, 0));
+	tx->recent_sent += sent;
+	tx->recent_gone = max_t(s32, tx->recent_gone + gone, 0);
+	if (tx->recent_sent > RECENT) {
+		tx->recent_sent /= 2;
+		tx->recent_gone /= 2;
+	}
+}
+
+/*
+ * How many of the packets that timeouts gave up (mroce_path_overdue()) are among the @missing ones,
+ * of which gaps showed the @known ones.
+ */
+static u32 overdue(struct mroce_txpath *p, s32 missing, u32 known)
+{
+	u32 n = min_t(s32, p->overdue, max_t(s32, missing - known, 0));
 
 	p->overdue = 0;
 	return n;
@@ -277,8 +287,12 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 		records(tx, p, ack, false, now);
 		return MROCE_REASON_NONE;
 	}
-	if (fresh && p->overdue) {
-		n = overdue(p, ack, lost.lost);
+	if (fresh) {
+		u32 sent = ack->base.number - p->high;
+		s32 missing = sent - (ack->packets - p->packets);
+
+		note_gone(tx, sent, missing);
+		n = overdue(p, missing, lost.lost);
 		lost.lost += n;
 		lost.events += n;
 		tx->stats.lost += n;

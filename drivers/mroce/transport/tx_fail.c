@@ -118,8 +118,8 @@ static bool loss_explains(const struct mroce_tx *tx, u32 n, u32 ways, u32 most)
 {
 	u64 loss = 0, chance = BIT_ULL(32);
 
-	if (tx->recent)
-		loss = (u64)tx->recent_lost * 65536 * ways / tx->recent;
+	if (tx->recent_sent)
+		loss = (u64)tx->recent_gone * 65536 * ways / tx->recent_sent;
 	loss = clamp_t(u64, loss, LOSS_LEAST, most);
 	while (n-- && chance >= BIT_ULL(32) / 1000000)
 		chance = chance * loss >> 16;

@@ -6,8 +6,8 @@
  *
  * A copier takes a reference and then looks at the state; who invalidates changes the
  * state and then waits for the references, so that one of the two sees the other. That
- * wait spins: references are held over one copy, with bottom halves off, so never by
- * something that waits for this processor (rule 9).
+ * wait spins: references are held over the copies of one packet, or of a run of small ones, with
+ * bottom halves off, so never by something that waits for this processor (rule 9).
  */
 #include <linux/ioport.h>
 #include <linux/mm.h>
@@ -163,6 +163,8 @@ static bool umem_persists(const struct ib_umem *umem)
 	struct scatterlist *sg;
 	int i;
 
+	if (!IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API))
+		return false;
 	for_each_sgtable_sg(&umem->sgt_append.sgt, sg, i)
 		if (region_intersects(page_to_phys(sg_page(sg)) + sg->offset, sg->length,
 				      IORESOURCE_MEM, IORES_DESC_PERSISTENT_MEMORY) !=
@@ -204,8 +206,9 @@ static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	err = map_umem(mr);
 	if (err)
 		goto free;
-	mr->persistent = access & IB_ACCESS_FLUSH_PERSISTENT;
-	if (mr->persistent && !umem_persists(mr->umem)) {
+	/* whichever key its bytes come by: another region of the same memory may have the right */
+	mr->persistent = umem_persists(mr->umem);
+	if (access & IB_ACCESS_FLUSH_PERSISTENT && !mr->persistent) {
 		err = -EINVAL;
 		goto free;
 	}
@@ -252,8 +255,8 @@ static struct ib_mr *replaced(struct mroce_mr *mr, struct ib_mr *new)
 
 /*
  * Rights and domain change in place, and the keys stay. Other memory or addresses, or a right to
- * write to pages that are not pinned for it, or to make them persist, makes a new region, of which
- * the core then destroys the old one.
+ * write to pages that are not pinned for it, makes a new region, of which the core then destroys
+ * the old one.
  */
 struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length, u64 iova,
 				  int access, struct ib_pd *pd, struct ib_udata *udata)
@@ -280,8 +283,9 @@ struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 le
 	if ((access ^ mr->access) & IB_ZERO_BASED)
 		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->umem->address,
 					     access));
-	if ((ib_access_writable(access) && !mr->umem->writable) ||
-	    (access & IB_ACCESS_FLUSH_PERSISTENT && !mr->persistent))
+	if (access & IB_ACCESS_FLUSH_PERSISTENT && !mr->persistent)
+		return replaced(mr, ERR_PTR(-EINVAL));
+	if (ib_access_writable(access) && !mr->umem->writable)
 		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->iova, access));
 
 	if (cmpxchg(&mr->state, MROCE_MR_VALID, MROCE_MR_BUSY) != MROCE_MR_VALID)

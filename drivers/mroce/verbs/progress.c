@@ -77,7 +77,7 @@ void mroce_sq_retire(struct mroce_qp *qp)
 
 		if (!s.complete)
 			break;
-		if (s.opcode == MROCE_WQE_READ && s.reg_key && s.status == IB_WC_SUCCESS)
+		if (s.invalidates && s.status == IB_WC_SUCCESS)
 			read_inv(qp, &s);
 		mroce_sq_release(qp);
 		if (s.status != IB_WC_SUCCESS) {

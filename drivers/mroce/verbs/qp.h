@@ -40,6 +40,7 @@ struct mroce_send {
 	u8 opcode, flags;
 	u8 num_sge;
 	bool wire, complete;
+	bool invalidates; /* READ_WITH_INV */
 	u8 status;
 	u16 reason;
 	u32 msn, answer;
@@ -50,7 +51,7 @@ struct mroce_send {
 	u64 compare_add, swap;
 	u32 ah, qpn, qkey;
 	struct ib_mr *reg_mr; /* kernel: REG_MR */
-	u32 reg_key; /* and READ_WITH_INV: dies with its completion; 0: none does */
+	u32 reg_key; /* and READ_WITH_INV: dies with its completion */
 	int reg_access;
 	struct mroce_bind bind; /* BIND_MW */
 	struct mroce_ah *kah; /* kernel UD and GSI: the handle itself, referenced */

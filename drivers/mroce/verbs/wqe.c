@@ -228,8 +228,13 @@ bool mroce_send_check(struct mroce_qp *qp, struct mroce_send *s)
 	}
 	if (info->atomic && s->length != sizeof(u64))
 		return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);
-	if (s->opcode == MROCE_WQE_FLUSH && s->length > MROCE_MAX_FLUSH)
-		return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);
+	if (s->opcode == MROCE_WQE_FLUSH) {
+		if (s->length > MROCE_MAX_FLUSH)
+			return bad(s, IB_WC_LOC_LEN_ERR, MROCE_REASON_ERR_LOCAL_LENGTH);
+		if (!(s->imm & (MROCE_FLUSH_GLOBAL | MROCE_FLUSH_PERSISTENT)) ||
+		    s->imm & ~(MROCE_FLUSH_GLOBAL | MROCE_FLUSH_PERSISTENT | MROCE_FLUSH_REGION))
+			return bad(s, IB_WC_LOC_QP_OP_ERR, MROCE_REASON_ERR_LOCAL_OP);
+	}
 	if (info->read && !qp->attr.max_rd_atomic)
 		return bad(s, IB_WC_LOC_QP_OP_ERR, MROCE_REASON_ERR_LOCAL_OP);
 	if (mroce_qp_is_ud(qp) && s->length > mroce_ud_max(qp))
@@ -324,6 +329,7 @@ static int build(const struct mroce_qp *qp, const struct ib_send_wr *wr, struct 
 		s->imm = wr->ex.invalidate_rkey;
 	else if (wr->opcode == IB_WR_RDMA_READ_WITH_INV)
 		s->reg_key = wr->ex.invalidate_rkey;
+	s->invalidates = wr->opcode == IB_WR_RDMA_READ_WITH_INV;
 	if (info->local)
 		return 0;
 
