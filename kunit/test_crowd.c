@@ -126,8 +126,13 @@ static void outages(struct kunit *test)
 		.timeout = 8 * SEC,
 	};
 	static const struct sim_load none = { .buffers = 32, .buffer_len = 64 };
-	static const struct { u64 delay, length; u8 npaths; } cases[] = {
-		{ 5 * MSEC, 60 * MSEC, 4 }, { 5 * MSEC, 200 * MSEC, 4 }, { 5 * MSEC, 200 * MSEC, 1 },
+	static const struct {
+		u64 delay, length;
+		u8 npaths;
+	} cases[] = {
+		{ 5 * MSEC, 60 * MSEC, 4 },
+		{ 5 * MSEC, 200 * MSEC, 4 },
+		{ 5 * MSEC, 200 * MSEC, 1 },
 		{ MSEC / 2, 100 * MSEC, 16 },
 	};
 	struct sim_cfg net = {

@@ -298,7 +298,10 @@ static bool pick_hello(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 		.count = 1,
 		.hello = tx->hello,
 	};
-	/* up to a quarter earlier, by a byte of what is random: many begin at once, and must not go on so */
+	/*
+	 * up to a quarter earlier, by a byte of what is random: those who begin at once shall not
+	 * go on so
+	 */
 	early = tx->own_id >> 8 * (tx->turn % 8);
 	tx->hello_at = now + tx->hello_wait - (tx->hello_wait * early >> 10);
 	tx->turn++;

@@ -190,7 +190,7 @@ static void note_loss(struct mroce_tx *tx, s32 arrived, u32 lost)
 	}
 }
 
-/* @sent more numbers are reported, and so many packets did not arrive. What is late comes off again. */
+/* @sent more numbers are reported, and @gone of them did not come. What is late comes off again. */
 static void note_gone(struct mroce_tx *tx, u32 sent, s32 gone)
 {
 	tx->recent_sent += sent;

@@ -195,11 +195,11 @@ bool mroce_path_sparse(const struct mroce_tx *tx, const struct mroce_txpath *p)
 }
 
 /*
- * A first timeout gives up a packet of @s. Windows of a few packets show no gaps, and a network that
- * drops what they send would never be seen to lose anything: so the next ACK is to say whether it
- * is missing (tx_ack.c, overdue()). Larger windows show gaps; a second timeout in a row tells of a
- * path that fails, and first flights of their own size; what the receiver does not want now is not
- * lost.
+ * A first timeout gives up a packet of @s. Windows of a few packets show no gaps, and a network
+ * that drops what they send would never be seen to lose anything: so the next ACK is to say whether
+ * it is missing (tx_ack.c, overdue()). Larger windows show gaps; a second timeout in a row tells of
+ * a path that fails, and first flights of their own size; what the receiver does not want now is
+ * not lost.
  */
 void mroce_path_overdue(struct mroce_tx *tx, struct mroce_txpath *p, const struct mroce_sent *s)
 {
