@@ -814,6 +814,35 @@ static void ordered_writes(struct kunit *test)
 	KUNIT_EXPECT_NE(test, flags_of_write(env, 100099, 1), 0);
 }
 
+/*
+ * Beyond 16 outstanding a Write among bytes of an atomic waits for it, and one that comes when the
+ * last atomic has been carried out does not, although the stream was never idle since.
+ */
+static void only_atomics_fence(struct kunit *test)
+{
+	struct mroce_post post = { .opcode = MROCE_OP_WRITE, .length = 100, .addr = 5000 };
+	struct mroce_post atomic = { .opcode = MROCE_OP_FETCH_ADD, .length = 8, .addr = 3000 };
+	struct tx_env *env = test->priv;
+	u32 i;
+
+	tx_open(test, 0);
+	mroce_txs_post(&env->req[0], &atomic, env->now);
+	for (i = 0; i < 20; i++)
+		flags_of_write(env, 10000 + i * 1000, 100);
+	KUNIT_EXPECT_TRUE(test, mroce_txs_post(&env->req[0], &post, env->now)->note &
+					MROCE_MSG_FENCE);
+	for (i = 0; i < 3; i++) {
+		tx_pick_all(env);
+		acknowledge_all(env);
+	}
+	mroce_txs_responded(&env->req[0], 0, MROCE_N_NONE, env->now);
+	KUNIT_EXPECT_GE(test, tx_complete(env, 0), 1);
+	for (i = 0; i < 20; i++)
+		flags_of_write(env, 10000 + i * 1000, 100);
+	KUNIT_EXPECT_FALSE(test, mroce_txs_post(&env->req[0], &post, env->now)->note &
+					 MROCE_MSG_FENCE);
+}
+
 /* The flag is on every packet of it. */
 static void ordered_on_every_packet(struct kunit *test)
 {
@@ -1035,6 +1064,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
 				     KUNIT_CASE(a_long_read),
 				     KUNIT_CASE(idle_stream),
 				     KUNIT_CASE(ordered_writes),
+				     KUNIT_CASE(only_atomics_fence),
 				     KUNIT_CASE(ordered_on_every_packet),
 				     KUNIT_CASE(responses),
 				     KUNIT_CASE(error_response),

@@ -144,7 +144,7 @@ struct mroce_txs {
 	u64 overdue_since, overdue_at;
 	u8 overdue_seen;
 	bool failed;
-	bool atomics;		/* among what @write_lo and @write_hi cover */
+	u32 atomic_end;		/* msn behind the last atomic that @write_lo and @write_hi cover */
 	u32 fail_msn;
 	enum mroce_reason fail_reason;
 	u8 fail_nack;

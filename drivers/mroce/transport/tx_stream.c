@@ -216,7 +216,8 @@ static void keep_order(struct mroce_txs *txs, struct mroce_msg *w)
 	if (txs->msn_end - txs->msn_una > OVERLAP_EXACT) {
 		if (w->addr < txs->write_hi && txs->write_lo < end) {
 			w->flags |= MROCE_F_ORDERED;
-			w->note |= txs->atomics ? MROCE_MSG_FENCE : 0;
+			if (mroce_seq_before(txs->msn_una, txs->atomic_end))
+				w->note |= MROCE_MSG_FENCE;
 		}
 		return;
 	}
@@ -242,7 +243,7 @@ struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post 
 		txs->progress_at = now;
 		txs->write_lo = U64_MAX;
 		txs->write_hi = 0;
-		txs->atomics = false;
+		txs->atomic_end = txs->msn_end;
 		if (list_empty(&txs->active))
 			list_add_tail(&txs->active, &txs->tx->active);
 		if (txs->timeout)
@@ -266,7 +267,8 @@ struct mroce_msg *mroce_txs_post(struct mroce_txs *txs, const struct mroce_post 
 	if (is_write(m->opcode))
 		keep_order(txs, m);
 	if (is_write(m->opcode) || is_atomic(m->opcode)) {
-		txs->atomics |= is_atomic(m->opcode);
+		if (is_atomic(m->opcode))
+			txs->atomic_end = txs->msn_end + 1;
 		txs->write_lo = min(txs->write_lo, m->addr);
 		txs->write_hi = max(txs->write_hi, m->addr + m->length);
 	}
