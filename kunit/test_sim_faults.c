@@ -177,7 +177,7 @@ static void silent_peer(struct kunit *test)
 		if (!sim_run_all(s, s->now + 20 * SEC))
 			scenario_stuck(test, s);
 		KUNIT_EXPECT_EQ(test, qp->fail_reason, MROCE_REASON_ERR_RETRY);
-		/* HELLO has four seconds to find its way, if that is not beyond four timeouts */
+		/* HELLO has 16 s to find its way, if that is not beyond four timeouts */
 		KUNIT_EXPECT_GE(test, s->now - start, i ? SEC : 4 * SEC);
 		KUNIT_EXPECT_LE(test, s->now - start, i ? 3 * SEC : 5 * SEC);
 		scenario_end(test, s);

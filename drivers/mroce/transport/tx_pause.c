@@ -9,7 +9,7 @@
 #define FLOOR_PAUSE		(10 * MROCE_MSEC)
 /* round trips at their slowest that a deadline has room for */
 #define PATIENT_PROBES		8
-#define PATIENT_OPENING		(4000 * MROCE_MSEC)
+#define PATIENT_OPENING		(16000 * MROCE_MSEC)
 #define PATIENT_LOSS		4	/* more than a quarter */
 #define OVERDUE_TIMES		3
 #define OVERDUE_WAIT		(10 * MROCE_MSEC)
