@@ -62,6 +62,88 @@ static void size_is_asked_rarely(struct kunit *test)
 	KUNIT_EXPECT_LE(test, asked, 12);
 }
 
+/* A real black hole is found at once all the same: no loss explains so long a row. */
+static void black_hole_after_loss(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	DECLARE_BITMAP(lost, 1024) = { 0 };
+	u32 i, n, number;
+
+	tx_env_restart(test, 1, LARGE);
+	env->tx.hello.max_payload = LARGE;
+	env->hello_ack.max_payload = LARGE;
+	tx_open(test, 0);
+	tx_open(test, 1);
+	p = &env->tx.path[0];
+	env->now += SEC;
+	env->tx.size_wait = 10 * SEC;
+	env->tx.size_next = env->now + 9 * SEC;
+	env->tx.recent_sent = 1000;
+	env->tx.recent_gone = 100;
+	for (i = 0; i < 100 && p->size == LARGE; i++) {
+		mroce_cc_window(&env->tx, p, 8 * LARGE);
+		while (tx_post(env, 0, MROCE_OP_WRITE, LARGE))
+			;
+		tx_post(env, 1, MROCE_OP_WRITE, 100);
+		while (tx_pick(env)) {
+			if (env->x.kind == MROCE_XMIT_PROBE && env->x.control.length == LARGE)
+				__set_bit(env->x.control.base.number, lost);
+			if (env->x.kind == MROCE_XMIT_DATA && env->x.bytes == LARGE)
+				__set_bit(env->x.data.base.number, lost);
+		}
+		KUNIT_ASSERT_LE(test, p->next, 1024);
+		tx_ack_new(env, 0, p->next - 1);
+		for (number = 1, n = 0; number < p->next; number++) {
+			if (!test_bit(number, lost))
+				continue;
+			n++;
+			if (p->next - number < MROCE_BITMAP_BITS)
+				tx_ack_miss(env, number);
+		}
+		env->ack.packets = p->next - 1 - n;
+		env->now += 20 * MSEC;
+		KUNIT_ASSERT_EQ(test, tx_ack(env), MROCE_REASON_NONE);
+		tx_complete(env, 1);
+	}
+	KUNIT_EXPECT_EQ(test, p->size, 1264);
+	KUNIT_EXPECT_LT(test, i, 60);
+}
+
+/* Counts that cannot be are believed as far as they can be; what was late comes off again. */
+static void false_counts(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	u32 i;
+
+	tx_env_restart(test, 1, ENV_PSIZE);
+	tx_open(test, 0);
+	p = &env->tx.path[0];
+	for (i = 0; i < 4; i++) {
+		tx_post(env, 0, MROCE_OP_WRITE, 100);
+		tx_pick_all(env);
+		tx_ack_new(env, 0, p->next - 1);
+		env->ack.packets -= i % 2 ? 0x40000000 : 0;
+		tx_ack(env);
+		KUNIT_EXPECT_LE(test, env->tx.recent_gone, env->tx.recent_sent);
+	}
+	tx_env_restart(test, 1, ENV_PSIZE);
+	tx_open(test, 0);
+	p = &env->tx.path[0];
+	for (i = 0; i < 2; i++)
+		tx_post(env, 0, MROCE_OP_WRITE, 100);
+	tx_pick_all(env);
+	tx_ack_new(env, 0, p->next - 1);
+	tx_ack_miss(env, p->next - 2);
+	env->ack.packets--;
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, env->tx.recent_gone, 1);
+	tx_ack_new(env, 0, env->ack.base.number);
+	tx_ack(env);
+	KUNIT_EXPECT_EQ(test, env->tx.recent_gone, 0);
+}
+
 /* What @part of 16 packets is missing: by receivers' counts, for the probes that time-outs send. */
 static u64 deadline_of(struct kunit *test, u32 part)
 {
@@ -173,6 +255,7 @@ static void outages(struct kunit *test)
 }
 
 static struct kunit_case cases[] = { KUNIT_CASE(size_is_asked_rarely),
+				     KUNIT_CASE(black_hole_after_loss), KUNIT_CASE(false_counts),
 				     KUNIT_CASE(deadlines_under_loss), {} };
 
 struct kunit_suite mroce_crowd_suite = {

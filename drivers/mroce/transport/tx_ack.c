@@ -193,8 +193,10 @@ static void note_loss(struct mroce_tx *tx, s32 arrived, u32 lost)
 /* @sent more numbers are reported, and @gone of them did not come. What is late comes off again. */
 static void note_gone(struct mroce_tx *tx, u32 sent, s32 gone)
 {
+	/* a count that cannot be is a peer's mistake, and no more than all that was sent */
+	gone = clamp_t(s64, gone, -(s64)tx->recent_gone, sent);
 	tx->recent_sent += sent;
-	tx->recent_gone = max_t(s32, tx->recent_gone + gone, 0);
+	tx->recent_gone += gone;
 	if (tx->recent_sent > RECENT) {
 		tx->recent_sent /= 2;
 		tx->recent_gone /= 2;
@@ -297,6 +299,8 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 		lost.events += n;
 		tx->stats.lost += n;
 		p->lost += n;
+	} else if ((s32)(ack->packets - p->packets) > 0) {
+		note_gone(tx, 0, p->packets - ack->packets);
 	}
 	note_loss(tx, ack->packets - p->packets, lost.lost);
 

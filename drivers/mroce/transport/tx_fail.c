@@ -22,6 +22,7 @@
 #define REPROBE_LAST	(500 * MROCE_MSEC)
 #define SUSPECT_PROBES	2			/* a round */
 #define FAILED_PROBES	3
+#define ASK_CAP		(100 * MROCE_MSEC)	/* in a crowd most of these are lost */
 #define DRAW_ROUNDS	4	/* unanswered rounds after which another source port is tried */
 #define DRAWS		100	/* epochs ahead of the last answered: 8 bits tell old from new */
 #define SMALL_PAYLOAD	1264	/* of an IPv6 packet of 1,400 bytes */
@@ -265,7 +266,7 @@ static u64 asked_until(struct mroce_tx *tx, const struct mroce_txpath *p, u64 no
 	if (tx->last_ack >= tx->asked_at)
 		tx->asks = 0;
 	if (tx->asks) {
-		until = tx->asked_at + min(pto << (tx->asks - 1), max(pto, MROCE_PROBE_CAP));
+		until = tx->asked_at + min(pto << (tx->asks - 1), max(pto, ASK_CAP));
 		if (now < until)
 			return until;
 	}
@@ -493,7 +494,10 @@ static void ask_size(struct mroce_tx *tx, struct mroce_txpath *p, u64 now)
  */
 static bool may_suspect_size(struct mroce_tx *tx, const struct mroce_txpath *p, u64 now)
 {
-	if (p->big_lost < BIG_LOST || now - p->size_at < SIZE_WAIT || now < tx->size_next)
+	if (p->big_lost < BIG_LOST || now - p->size_at < SIZE_WAIT)
+		return false;
+	/* a row that loss does not explain waits for nobody */
+	if (now < tx->size_next && loss_explains(tx, p->big_lost, 1, 65536 / 2))
 		return false;
 	if (now > tx->size_next + SIZE_RETRY)
 		tx->size_wait = 0;

@@ -164,7 +164,7 @@ static u64 patience(const struct mroce_txs *txs, u64 slowest)
 
 	if (txs->tx->state == MROCE_TX_HELLO)
 		return clamp(PATIENT_OPENING, asked, 4 * asked);
-	if (txs->tx->recent_gone * PATIENT_LOSS > txs->tx->recent_sent)
+	if ((u64)txs->tx->recent_gone * PATIENT_LOSS > txs->tx->recent_sent)
 		return 4 * asked;
 	return clamp(PATIENT_PROBES * slowest, asked, 4 * asked);
 }
