@@ -11,6 +11,20 @@
 #define SEC   1000000000ULL
 #define LARGE 8192
 
+/* Two streams by one path, packets as large as they can be. */
+static struct mroce_txpath *one_path(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_env_restart(test, 1, LARGE);
+	env->tx.hello.max_payload = LARGE;
+	env->hello_ack.max_payload = LARGE;
+	tx_open(test, 0);
+	tx_open(test, 1);
+	env->now += SEC;
+	return &env->tx.path[0];
+}
+
 /*
  * Large packets are lost in a row again and again, and full-size probes pass: the half asks less
  * and less often, 100 ms apart at first.
@@ -21,13 +35,7 @@ static void size_is_asked_rarely(struct kunit *test)
 	u32 i, n, asked = 0, first = 0;
 	struct mroce_txpath *p;
 
-	tx_env_restart(test, 1, LARGE);
-	env->tx.hello.max_payload = LARGE;
-	env->hello_ack.max_payload = LARGE;
-	tx_open(test, 0);
-	tx_open(test, 1);
-	p = &env->tx.path[0];
-	env->now += SEC;
+	p = one_path(test);
 	for (i = 0; i < 1000; i++) {
 		u32 missing[64];
 
@@ -70,13 +78,7 @@ static void black_hole_after_loss(struct kunit *test)
 	DECLARE_BITMAP(lost, 1024) = { 0 };
 	u32 i, n, number;
 
-	tx_env_restart(test, 1, LARGE);
-	env->tx.hello.max_payload = LARGE;
-	env->hello_ack.max_payload = LARGE;
-	tx_open(test, 0);
-	tx_open(test, 1);
-	p = &env->tx.path[0];
-	env->now += SEC;
+	p = one_path(test);
 	env->tx.size_wait = 10 * SEC;
 	env->tx.size_next = env->now + 9 * SEC;
 	env->tx.recent_sent = 1000;
