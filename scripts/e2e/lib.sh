@@ -19,7 +19,7 @@
 #   skip NAME             a test that cannot be made here, and why
 #   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host $client; both must succeed
 #   counter HOST NAME     of the device on HOST
-#   eventually S C...    command C succeeds within S seconds or so: it is tried ten times a second
+#   eventually S C...     command C succeeds within S seconds or so: it is tried ten times a second
 #   while_loaded F C...   what function F does to the network happens while C, a transfer by mroce-load, is busy, and ends it
 #   empty DEVICE...       succeeds once no program's object is left on the devices
 #   clean NAME            a test: the kernel log has nothing to complain of since the last call
