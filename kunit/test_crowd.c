@@ -177,6 +177,39 @@ static u64 deadline_of(struct kunit *test, u32 part)
 	return env->now - start;
 }
 
+/* Answers to probes are none to a stream of which each packet is lost, whenever one looks. */
+static void probes_are_no_answer(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mroce_txpath *p;
+	u64 start;
+	u32 i;
+
+	tx_env_restart(test, 1, ENV_PSIZE);
+	tx_open(test, 0);
+	p = &env->tx.path[0];
+	KUNIT_ASSERT_NOT_NULL(test, tx_post(env, 0, MROCE_OP_WRITE, 100));
+	start = env->now;
+	for (i = 0; i < 2000 && !env->req[0].failed; i++) {
+		bool probed = false;
+
+		while (tx_pick(env))
+			probed |= env->x.kind == MROCE_XMIT_PROBE;
+		if (probed) {
+			tx_ack_new(env, 0, p->next - 1);
+			memset(env->ack.bitmap, 0, sizeof(env->ack.bitmap));
+			env->ack.packets = p->packets + 1;
+			tx_ack(env);
+		}
+		env->now += 10 * MROCE_MSEC;
+		mroce_tx_timer(&env->tx, env->now);
+	}
+	KUNIT_EXPECT_EQ(test, env->req[0].fail_reason, MROCE_REASON_ERR_RETRY);
+	KUNIT_EXPECT_LE(test, env->now - env->tx.last_ack, SEC);
+	KUNIT_EXPECT_GE(test, env->now - start, env->req[0].timeout);
+	KUNIT_EXPECT_LE(test, env->now - start, 5 * env->req[0].timeout);
+}
+
 /* Where more than a quarter is lost a deadline is four times what was asked for. */
 static void deadlines_under_loss(struct kunit *test)
 {
@@ -258,7 +291,8 @@ static void outages(struct kunit *test)
 
 static struct kunit_case cases[] = { KUNIT_CASE(size_is_asked_rarely),
 				     KUNIT_CASE(black_hole_after_loss), KUNIT_CASE(false_counts),
-				     KUNIT_CASE(deadlines_under_loss), {} };
+				     KUNIT_CASE(deadlines_under_loss),
+				     KUNIT_CASE(probes_are_no_answer), {} };
 
 struct kunit_suite mroce_crowd_suite = {
 	.name = "mroce_crowd",

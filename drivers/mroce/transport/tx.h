@@ -351,7 +351,7 @@ struct mroce_tx_stats {
  * @ready: [0] responses, [1] requests: streams that may have something to send, in turn
  * @done: streams for the caller to look at (mroce_tx_done())
  * @active: streams with anything unfinished, for the timer
- * @last_ack: latest of the paths'
+ * @last_ack: latest of the paths'; @delivered_at: latest that acknowledged more than probes
  * @asked_at, @asks: when @asker last probed for all paths of a half that is not answered, and how
  *   often in a row
  * @size_next: when a path in use may next ask whether its losses are due to size; @size_wait: ns
@@ -389,7 +389,7 @@ struct mroce_tx {
 	u64 asked_at;
 	u8 asks, asker;
 	u64 size_next, size_wait;
-	u64 last_ack, streams_at, streams_seen;
+	u64 last_ack, delivered_at, streams_at, streams_seen;
 	u64 timer;
 	u64 backlog;			/* bytes posted and never sent, all streams */
 	struct mroce_tx_stats stats;

@@ -136,7 +136,7 @@ void mroce_txs_nack(struct mroce_txs *txs, const struct mroce_record_news *r, u6
 /*
  * Is a transmission of the stream, or a response to it, unanswered (rule 24)? What is lost and not
  * yet on its way again was sent, and nobody answered; but while the peer answers other streams it
- * only waits for its turn.
+ * only waits for its turn. Answered probes carry nobody's data.
  */
 static bool unanswered(const struct mroce_txs *txs, u64 now)
 {
@@ -150,7 +150,7 @@ static bool unanswered(const struct mroce_txs *txs, u64 now)
 	/* the packets before the refused ones are all acknowledged, and the floor should move */
 	if (txs->refused && mroce_txs_by_floor(txs->pause_reason))
 		return true;
-	return txs->una != txs->nxt && txs->tx->last_ack + MROCE_DEADLINE_FLOOR / 2 <= now;
+	return txs->una != txs->nxt && txs->tx->delivered_at + MROCE_DEADLINE_FLOOR / 2 <= now;
 }
 
 /*
