@@ -195,6 +195,9 @@ static void place(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroc
 		mroce_qp_put(qp);
 }
 
+/* messages of a run; they lie on the stack of a softirq */
+#define RUN_MAX 16
+
 /*
  * Messages from the one at the skb's beginning on that make a run with it: how many, and the
  * @size of all. *@d becomes the header of all.
@@ -252,13 +255,14 @@ static noinline void place_many(struct mroce_rxhalf *h, struct sk_buff *skb, str
 				u32 bytes, const struct mroce_arrival *from)
 {
 	const unsigned int header = sizeof(struct mroce_wire_data);
-	struct mroce_small run[MROCE_JOINED_MAX] __uninitialized;
+	struct mroce_small run[RUN_MAX] __uninitialized;
 	const struct mroce_base base = d->base;
 	u32 n = 0, single = 0, count, size;
 	enum mroce_reason reason;
 
 	for (;;) {
-		count = single ? 1 : run_of(skb, MROCE_JOINED_MAX - n, d, run, &size);
+		count = min_t(u32, RUN_MAX, MROCE_JOINED_MAX - n);
+		count = single ? 1 : run_of(skb, count, d, run, &size);
 		if (count > 1 && place_run(h, skb, d, run, count, size - count * header, from, n)) {
 			n += count;
 		} else {
