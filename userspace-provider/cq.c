@@ -463,6 +463,13 @@ unlock:
 	return ret;
 }
 
+int mroce_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}
+
 int mroce_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct mroce_cq *cq = to_mcq(ibcq);

@@ -132,6 +132,7 @@ static const struct verbs_context_ops mroce_context_ops = {
 	.destroy_srq = mroce_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = mroce_free_context,
+	.modify_cq = mroce_modify_cq,
 	.modify_qp = mroce_modify_qp,
 	.modify_srq = mroce_modify_srq,
 	.poll_cq = mroce_poll_cq,

@@ -202,6 +202,7 @@ struct ibv_cq_ex *mroce_create_cq_ex(struct ibv_context *context,
 				     struct ibv_cq_init_attr_ex *attr);
 int mroce_resize_cq(struct ibv_cq *ibcq, int cqe);
 int mroce_destroy_cq(struct ibv_cq *ibcq);
+int mroce_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int mroce_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc);
 void mroce_purge_cq(struct mroce_cq *cq, uint32_t qpn);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of mroce-verbs: queues that drain, change their size, run low.
+ * Tests of mroce-verbs: queues that drain, change their size, run low, and how their events are moderated.
  */
+#include <poll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "verbs.h"
@@ -185,5 +187,125 @@ void test_cq_resize(void)
 			    (unsigned long long)i);
 	}
 	completes(p.cq, 0, IBV_WC_SUCCESS);
+	disconnect(&p);
+}
+
+/* ---- moderation ---- */
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
+}
+
+static void write_and_poll(struct pair *p, unsigned int n)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_wc wc;
+
+	while (n--) {
+		must(post_send(p->qp[0], &wr), "a Write");
+		while (!ibv_poll_cq(p->cq, 1, &wc))
+			;
+		if (wc.status)
+			die("%s", ibv_wc_status_str(wc.status));
+	}
+}
+
+static bool told(struct ibv_comp_channel *channel, int ms)
+{
+	struct pollfd fd = { .fd = channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(&fd, 1, ms) != 1)
+		return false;
+	must(ibv_get_cq_event(channel, &cq, &context) ? errno : 0, "ibv_get_cq_event");
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+/*
+ * @few completions, fewer than it takes, are not told of before the period is over: whether that was
+ * seen, for the machine may have taken longer than that over them.
+ */
+static bool stays_silent(struct pair *p, struct ibv_comp_channel *channel, unsigned int few,
+			 unsigned int period)
+{
+	uint64_t start = now_us();
+	bool early;
+
+	must(ibv_req_notify_cq(p->cq, 0), "ibv_req_notify_cq");
+	write_and_poll(p, few);
+	early = told(channel, 0);
+	if (now_us() - start >= period) {
+		if (!early && !told(channel, 20000))
+			die("%u completions were never told of", few);
+		return false;
+	}
+	if (early)
+		die("told of %u completions before the period was over", few);
+	return true;
+}
+
+/* An event for a number of completions, for fewer after a period, and for each as before. */
+void test_cq_moderate(void)
+{
+	enum { COUNT = 8, PERIOD = 60000 };
+	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_MODERATE };
+	struct ibv_comp_channel *channel = made(ibv_create_comp_channel(ctx), "ibv_create_comp_channel");
+	struct ibv_qp_cap cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1,
+				  .max_recv_sge = 1 };
+	struct ibv_device_attr_ex ex;
+	struct pair p;
+	uint64_t start;
+	int i;
+
+	must(ibv_query_device_ex(ctx, NULL, &ex), "ibv_query_device_ex");
+	if (ex.cq_mod_caps.max_cq_count < COUNT || ex.cq_mod_caps.max_cq_period < PERIOD)
+		die("at most %u completions, %u us", ex.cq_mod_caps.max_cq_count,
+		    ex.cq_mod_caps.max_cq_period);
+	p.cq = made(ibv_create_cq(ctx, 64, NULL, channel, 0), "ibv_create_cq");
+	for (i = 0; i < 2; i++)
+		p.qp[i] = made(create_qp(p.cq, NULL, &cap), "ibv_create_qp");
+	connect_pair(&p, 1);
+	attr.moderate.cq_count = COUNT;
+	attr.moderate.cq_period = PERIOD;
+	must(ibv_modify_cq(p.cq, &attr), "ibv_modify_cq");
+
+	while (!stays_silent(&p, channel, COUNT - 1, PERIOD))
+		;
+	/* the last one of the number; a timer that never ends would be seen below */
+	write_and_poll(&p, 1);
+	if (!told(channel, 20000))
+		die("%d completions were not told of", COUNT);
+	write_and_poll(&p, COUNT);
+	if (told(channel, 100))
+		die("an event that was not asked for");
+
+	start = now_us();
+	must(ibv_req_notify_cq(p.cq, 0), "ibv_req_notify_cq");
+	write_and_poll(&p, 1);
+	if (!told(channel, 20000))
+		die("a completion was not told of");
+	if (now_us() - start < PERIOD)
+		die("a completion was told of before the period was over");
+
+	/* who waits is not forgotten when the terms change; afterwards each is told of */
+	while (!stays_silent(&p, channel, 1, PERIOD))
+		;
+	attr.moderate.cq_count = 0;
+	must(ibv_modify_cq(p.cq, &attr), "ibv_modify_cq, to 0");
+	if (!told(channel, 20000))
+		die("a completion was forgotten");
+	attr.moderate.cq_count = COUNT;
+	attr.moderate.cq_period = 0;
+	must(ibv_modify_cq(p.cq, &attr), "ibv_modify_cq, no period");
+	must(ibv_req_notify_cq(p.cq, 0), "ibv_req_notify_cq");
+	write_and_poll(&p, 1);
+	if (!told(channel, 20000))
+		die("without a period a completion waits for others");
 	disconnect(&p);
 }

@@ -20,7 +20,7 @@ static const struct test tests[] = {
 	{ "uc", test_uc }, { "uc_refused", test_uc_refused }, { "uc_srq", test_uc_srq },
 	{ "uc_lossy", test_uc_lossy },
 	{ "sqd", test_sqd }, { "srq_resize", test_srq_resize }, { "srq_limit", test_srq_limit },
-	{ "cq_resize", test_cq_resize },
+	{ "cq_resize", test_cq_resize }, { "cq_moderate", test_cq_moderate },
 	{ "group_receive", test_group_receive }, { "group_send", test_group_send },
 };
 

@@ -35,5 +35,6 @@ void test_sqd(void);
 void test_srq_resize(void);
 void test_srq_limit(void);
 void test_cq_resize(void);
+void test_cq_moderate(void);
 
 #endif

@@ -4,7 +4,8 @@
  * poll the mapped ring), notification, resizing with what is in it, and overflow.
  * cq->lock, taken with interrupts off, is the innermost of all; no handler is called under
  * it: completion handlers run in the CQ's tasklet, never two of one CQ at once (rule 39),
- * the error event in a work item.
+ * at once or, moderated, when some completions are there or a timer ends; the error event in a work
+ * item.
  */
 #include <linux/ktime.h>
 #include <rdma/uverbs_ioctl.h>
@@ -45,6 +46,70 @@ static bool wakes(const struct mroce_cq *cq, const struct mroce_cqe *cqe, bool s
 {
 	return cq->armed == IB_CQ_NEXT_COMP ||
 	       (cq->armed == IB_CQ_SOLICITED && (solicited || cqe->status != IB_WC_SUCCESS));
+}
+
+/*
+ * With moderation the handler waits for a number of completions that concern it, or for the time
+ * that the first of them may wait. True: it is to be called now, and asks again before the next time.
+ */
+static bool tell(struct mroce_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (++cq->untold < cq->count) {
+		if (cq->untold == 1)
+			hrtimer_start(&cq->late, ns_to_ktime(cq->period * NSEC_PER_USEC),
+				      HRTIMER_MODE_REL_SOFT);
+		return false;
+	}
+	cq->untold = 0;
+	cq->armed = 0;
+	return true;
+}
+
+static enum hrtimer_restart cq_late(struct hrtimer *timer)
+{
+	struct mroce_cq *cq = container_of(timer, struct mroce_cq, late);
+	unsigned long flags;
+	bool wake;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	wake = cq->untold;
+	/* those that came since were told of with a full number, and the next has started it again */
+	if (wake && hrtimer_is_queued(timer))
+		wake = false;
+	if (wake) {
+		cq->untold = 0;
+		cq->armed = 0;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (wake)
+		tasklet_schedule(&cq->notifier);
+	return HRTIMER_NORESTART;
+}
+
+int mroce_modify_cq(struct ib_cq *ib, u16 count, u16 period)
+{
+	struct mroce_cq *cq = to_mcq(ib);
+	bool wake = false;
+
+	/* one of them alone would make no difference, or wait for ever */
+	if (count < 2 || !period) {
+		count = 0;
+		period = 0;
+	}
+	spin_lock_irq(&cq->lock);
+	cq->count = count;
+	cq->period = period;
+	if (cq->untold) {
+		/* who waits under the old terms waits no longer */
+		wake = true;
+		cq->untold = 0;
+		cq->armed = 0;
+	}
+	spin_unlock_irq(&cq->lock);
+	if (wake)
+		tasklet_schedule(&cq->notifier);
+	return 0;
 }
 
 /* Nothing is appended any more, so that what the program polls has no hole. */
@@ -88,9 +153,7 @@ int mroce_cq_add(struct mroce_cq *cq, const struct mroce_cqe *cqe, bool solicite
 	/* pairs with the poller's load */
 	smp_store_release(&cq->ring.head->producer, cq->producer);
 
-	wake = cq->armed && wakes(cq, cqe, solicited);
-	if (wake)
-		cq->armed = 0;
+	wake = cq->armed && wakes(cq, cqe, solicited) && tell(cq);
 unlock:
 	spin_unlock_irqrestore(&cq->lock, flags);
 
@@ -212,6 +275,7 @@ int mroce_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize);
 	tasklet_setup(&cq->notifier, cq_notify);
+	mroce_hrtimer_setup(&cq->late, cq_late, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	INIT_WORK(&cq->error_work, cq_error);
 	cq->ib.cqe = cq->ring.entries;
 	return 0;
@@ -314,6 +378,7 @@ int mroce_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	struct mroce_cq *cq = to_mcq(ib);
 	struct mroce_ring *head = cq->ring.head;
 
+	hrtimer_cancel(&cq->late);
 	tasklet_kill(&cq->notifier);
 	cancel_work_sync(&cq->error_work);
 

@@ -146,6 +146,8 @@ static int mroce_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_mcast_qp_attach = MROCE_MAX_MEMBERS;
 	attr->max_total_mcast_qp_attach = MROCE_MAX_GROUPS * MROCE_MAX_MEMBERS;
 	attr->max_pkeys = 1;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	/* 4.096 us << 5: longer than a receiver keeps an ACK back */
 	attr->local_ca_ack_delay = 5;
 	return 0;
@@ -503,6 +505,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.map_mr_sg = mroce_map_mr_sg,
 	.mmap = mroce_mmap,
 	.mmap_free = mroce_mmap_free,
+	.modify_cq = mroce_modify_cq,
 	.modify_srq = mroce_modify_srq,
 	.mroce_op_resize_cq = mroce_resize_cq,
 	.poll_cq = mroce_poll_cq,

@@ -52,6 +52,7 @@ int mroce_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct
 int mroce_create_cq_attrs(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			  struct uverbs_attr_bundle *attrs);
 int mroce_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
+int mroce_modify_cq(struct ib_cq *ib, u16 count, u16 period);
 int mroce_resize_cq(struct ib_cq *ib, mroce_cqe_count cqe, struct ib_udata *udata);
 int mroce_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc);
 int mroce_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);

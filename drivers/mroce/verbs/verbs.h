@@ -7,6 +7,7 @@
 #ifndef MROCE_VERBS_VERBS_H
 #define MROCE_VERBS_VERBS_H
 
+#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -238,6 +239,9 @@ struct mroce_cq {
 	u32 producer;			/* the module's own copy */
 	u8 armed;			/* IB_CQ_SOLICITED, IB_CQ_NEXT_COMP or 0 */
 	bool overflow;
+	u16 count, period;		/* moderation: completions, microseconds; 0: there is none */
+	u32 untold;			/* completions that its handler is still to be told of */
+	struct hrtimer late;		/* softirq; runs while there are such */
 	struct tasklet_struct notifier;	/* the only caller of comp_handler (rule 39) */
 	struct work_struct error_work;	/* after an overflow */
 	struct mutex resize;
