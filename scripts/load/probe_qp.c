@@ -261,10 +261,24 @@ static void alternate_path(void)
 	       IBV_QP_ALT_PATH, "alternate path");
 }
 
-static void migration(void)
+static void migration(uint64_t state)
 {
-	change((struct ibv_qp_attr){ .path_mig_state = IBV_MIG_REARM }, IBV_QP_PATH_MIG_STATE,
+	change((struct ibv_qp_attr){ .path_mig_state = state }, IBV_QP_PATH_MIG_STATE,
 	       "path_mig_state");
+}
+
+static void sqd_reads(void)
+{
+	struct pair p = up_to(IBV_QPT_RC, IBV_QPS_RTS);
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_SQD, .max_rd_atomic = 2 * READS,
+				 .max_dest_rd_atomic = 2 * READS };
+
+	must(error_of(modify(p.qp[0], IBV_QPS_SQD)), "to SQD");
+	must(error_of(ibv_modify_qp(p.qp[0], &a, IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC |
+				    IBV_QP_MAX_DEST_RD_ATOMIC)), "limits of READs in SQD");
+	state_of(p.qp[0], &a);
+	if (a.max_rd_atomic < 2 * READS || a.max_dest_rd_atomic < 2 * READS)
+		die("accepted, and they are %u and %u", a.max_rd_atomic, a.max_dest_rd_atomic);
 }
 
 static void resize_qp(void)
@@ -297,7 +311,9 @@ static const struct item qp_states_items[] = {
 	TRY("RTS, another min_rnr_timer", rts_timer), TRY("RTS, other access flags", rts_access),
 	TRY("cur_qp_state", current_state), TRY("cur_qp_state, not true, refused", wrong_current_state),
 	TRY("INIT to RTS, refused", skips_a_state), TRY("alternate path", alternate_path),
-	TRY("path_mig_state", migration), TRY("IBV_QP_CAP", resize_qp),
+	TRY("SQD, other limits of READs", sqd_reads),
+	TRY_WITH("path_mig_state MIGRATED", migration, IBV_MIG_MIGRATED),
+	TRY_WITH("path_mig_state REARM", migration, IBV_MIG_REARM), TRY("IBV_QP_CAP", resize_qp),
 };
 
 GROUP(qp_states, "ibv_modify_qp");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The tests of mroce-verbs: windows.c, placement.c, pma.c, datagrams.c, uc.c,
- * queues.c.
+ * queues.c, states.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -36,5 +36,8 @@ void test_srq_resize(void);
 void test_srq_limit(void);
 void test_cq_resize(void);
 void test_cq_moderate(void);
+void test_sqd_address(void);
+void test_sqd_reads(void);
+void test_sqe(void);
 
 #endif

@@ -64,6 +64,16 @@ void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mro
 	INIT_LIST_HEAD(&txs->active);
 }
 
+void mroce_txs_move(struct mroce_txs *txs, struct mroce_msg *msg, u32 msgs)
+{
+	u32 msn;
+
+	for (msn = txs->msn_una; msn != txs->msn_end; msn++)
+		msg[msn & (msgs - 1)] = *msg_at(txs, msn);
+	txs->msg = msg;
+	txs->msg_mask = msgs - 1;
+}
+
 void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn)
 {
 	txs->tx = tx;

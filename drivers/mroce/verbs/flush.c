@@ -75,6 +75,17 @@ void mroce_qp_error(struct mroce_qp *qp, enum mroce_reason reason)
 	spin_unlock_bh(&qp->lock);
 }
 
+void mroce_sq_error_locked(struct mroce_qp *qp, enum mroce_reason reason)
+{
+	lockdep_assert_held(&qp->lock);
+	if (mroce_qp_is_rc(qp)) {
+		mroce_qp_error_locked(qp, reason);
+	} else if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) {
+		WRITE_ONCE(qp->state, IB_QPS_SQE);
+		mroce_qp_flush_soon(qp);
+	}
+}
+
 /* ---- out of the engine ---- */
 
 static bool in_use(const struct mroce_rxs *rxs)
@@ -188,7 +199,7 @@ static void give_back(struct mroce_qp *qp)
 }
 
 /* Datagrams are built from their requests outside of the lock. */
-static void await_builders(struct mroce_qp *qp)
+void mroce_qp_await_builders(struct mroce_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
 	while (qp->sq.building) {
@@ -206,7 +217,7 @@ void mroce_qp_quiesce(struct mroce_qp *qp, bool all)
 	bool requests = all || !qp->by_responder;
 
 	lockdep_assert_held(mroce_qp_mutex(qp));
-	await_builders(qp);
+	mroce_qp_await_builders(qp);
 	if (mroce_qp_is_uc(qp))
 		mroce_uc_disconnect(qp);
 	if (!qp->txh)
@@ -283,17 +294,42 @@ static bool flush_recvs(struct mroce_qp *qp, unsigned int budget)
 	return true;
 }
 
+void mroce_sq_recover(struct mroce_qp *qp)
+{
+	enum { BATCH = 64 };
+	u32 left;
+
+	lockdep_assert_held(mroce_qp_mutex(qp));
+	mroce_qp_await_builders(qp);
+	spin_lock_bh(&qp->lock);
+	left = mroce_sq_posted(qp) - qp->sq.done;
+	spin_unlock_bh(&qp->lock);
+	/* what is posted later waits for the state to come */
+	for (; left; left -= min_t(u32, left, BATCH)) {
+		flush_sends(qp, min_t(u32, left, BATCH));
+		cond_resched();
+	}
+	spin_lock_bh(&qp->lock);
+	qp->sq.stopped = false;
+	spin_unlock_bh(&qp->lock);
+}
+
 void mroce_qp_flush_work(struct work_struct *work)
 {
 	enum { BATCH = 64, ROUNDS = 256 };
 	struct mroce_qp *qp = container_of(work, struct mroce_qp, flush);
 	unsigned int rounds = 0;
+	enum ib_qp_state state;
 	bool more;
 
 	mutex_lock(mroce_qp_mutex(qp));
-	if (qp->state != IB_QPS_ERR)
+	/* whoever changes it to ERR meanwhile starts this again */
+	state = READ_ONCE(qp->state);
+	if (state != IB_QPS_ERR && state != IB_QPS_SQE)
 		goto unlock;
-	if (!qp->quiet) {
+	if (state == IB_QPS_SQE) {
+		mroce_qp_await_builders(qp);
+	} else if (!qp->quiet) {
 		mroce_qp_quiesce(qp, false);
 		/* a refusal says more than that the peer is gone: let it arrive */
 		if (!qp->by_responder)
@@ -304,7 +340,7 @@ void mroce_qp_flush_work(struct work_struct *work)
 	}
 	do {
 		more = flush_sends(qp, BATCH);
-		if (!qp->srq) {
+		if (!qp->srq && state == IB_QPS_ERR) {
 			/* datagrams are received under it */
 			spin_lock_bh(&qp->ud_lock);
 			more |= flush_recvs(qp, BATCH);

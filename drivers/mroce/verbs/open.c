@@ -7,7 +7,6 @@
  * in a state that receives; leaving these states comes before detaching.
  */
 #include <linux/delay.h>
-#include <linux/mm.h>
 #include <linux/ktime.h>
 #include <net/inet_ecn.h>
 
@@ -50,81 +49,27 @@ int mroce_qp_check_address(struct mroce_qp *qp, const struct ib_qp_attr *attr,
 	return 0;
 }
 
-static void free_responder(struct mroce_qp *qp)
-{
-	kvfree(qp->responder);
-	qp->responder = NULL;
-}
-
-static size_t responder_size(u32 responses, u32 reads)
-{
-	const struct mroce_responder *r = NULL;
-
-	return sizeof(*r) + responses * (sizeof(*r->msg) + sizeof(*r->results)) +
-	       reads * sizeof(*r->operands);
-}
-
-static struct mroce_responder *alloc_responder(u32 responses, u32 reads, gfp_t gfp)
-{
-	struct mroce_responder *r = kvzalloc(responder_size(responses, reads), gfp);
-
-	if (r) {
-		r->results = (u64 *)&r->msg[responses];
-		r->operands = (struct mroce_operand *)&r->results[responses];
-	}
-	return r;
-}
-
-/* What a page holds comes with the peer's first READ, for most have none. */
-static int prepare_responder(struct mroce_qp *qp, const struct ib_qp_attr *attr)
-{
-	u32 reads = max_t(u32, attr->max_dest_rd_atomic, 1), n;
-
-	/*
-	 * a response may wait for its last transmission to be built while the requester has gone on
-	 */
-	n = roundup_pow_of_two(max(4 * reads, 16U));
-	qp->resp_mask = n - 1;
-	if (responder_size(n, reads) <= PAGE_SIZE)
-		return 0;
-	qp->responder = alloc_responder(n, reads, GFP_KERNEL_ACCOUNT);
-	return qp->responder ? 0 : -ENOMEM;
-}
-
-bool mroce_qp_may_respond(struct mroce_qp *qp)
-{
-	struct mroce_responder *r;
-
-	/* who sees it sees that it is zeroed */
-	if (smp_load_acquire(&qp->responder))
-		return true;
-	r = alloc_responder(qp->resp_mask + 1, max_t(u32, qp->attr.max_dest_rd_atomic, 1),
-			    GFP_ATOMIC | __GFP_NOWARN);
-	if (!r)
-		return false;
-	spin_lock_bh(&qp->txh->lock);
-	if (!qp->responder) {
-		qp->resp.msg = r->msg;
-		/* pairs with the acquire above */
-		smp_store_release(&qp->responder, r);
-		r = NULL;
-	}
-	spin_unlock_bh(&qp->txh->lock);
-	kvfree(r);
-	return true;
-}
-
-static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32 id)
+void mroce_qp_route(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 
-	mroce_txs_init(&qp->req, false, id, qp->req_msg, qp->sq.entries);
-	mroce_txs_init(&qp->resp, true, id, qp->responder ? qp->responder->msg : NULL,
-		       qp->resp_mask + 1);
 	qp->req.tclass = grh->traffic_class & ~INET_ECN_MASK;
 	qp->req.hop_limit = grh->hop_limit;
 	qp->resp.tclass = qp->req.tclass;
 	qp->resp.hop_limit = qp->req.hop_limit;
+}
+
+u64 mroce_qp_timeout(const struct ib_qp_attr *attr)
+{
+	return attr->timeout ? (4096ULL << attr->timeout) * (attr->retry_cnt + 1) : 0;
+}
+
+static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32 id)
+{
+	mroce_txs_init(&qp->req, false, id, qp->req_msg, qp->sq.entries);
+	mroce_txs_init(&qp->resp, true, id, qp->responder ? qp->responder->msg : NULL,
+		       qp->resp_mask + 1);
+	mroce_qp_route(qp, attr);
 	mroce_rxs_init(&qp->rreq, false, id, attr->rq_psn, LOG_PACKETS,
 		       qp->srq ? LOG_SRQ : LOG_MESSAGES);
 	mroce_rxs_init(&qp->rresp, true, id, 0, LOG_PACKETS, LOG_MESSAGES);
@@ -163,7 +108,7 @@ int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 				       qp->ib->qp_num, &daddr, PTR_ERR(h));
 		return PTR_ERR(h);
 	}
-	ret = prepare_responder(qp, attr);
+	ret = mroce_responder_prepare(qp, attr->max_dest_rd_atomic);
 	if (ret)
 		goto err_half;
 	ret = xa_alloc_cyclic(&dev->stream_xa, &id, qp->handle, XA_LIMIT(1, U32_MAX),
@@ -192,7 +137,7 @@ int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 	mroce_qp_stream_erase(dev, id);
 	qp->stream = 0;
 err_responder:
-	free_responder(qp);
+	mroce_responder_free(qp);
 err_half:
 	mroce_txhalf_detach(h);
 	return ret;
@@ -218,8 +163,7 @@ void mroce_qp_start(struct mroce_qp *qp)
 		req->reads_max = max_t(u8, attr->max_rd_atomic, 1);
 		req->rnr_retry = attr->rnr_retry;
 		req->rnr_left = attr->rnr_retry;
-		req->timeout =
-			attr->timeout ? (4096ULL << attr->timeout) * (attr->retry_cnt + 1) : 0;
+		req->timeout = mroce_qp_timeout(attr);
 		mroce_txs_attach(req, &h->tx, attr->sq_psn);
 		mroce_txs_open(req, &open, ktime_get_ns());
 		spin_unlock(&h->lock);
@@ -283,7 +227,7 @@ void mroce_qp_disconnect(struct mroce_qp *qp)
 	qp->stream = 0;
 	spin_unlock_bh(&qp->lock);
 	mroce_txhalf_detach(h);
-	free_responder(qp);
+	mroce_responder_free(qp);
 }
 
 /* ---- the peer appears ---- */

@@ -82,7 +82,7 @@ void mroce_sq_retire(struct mroce_qp *qp)
 		mroce_sq_release(qp);
 		if (s.status != IB_WC_SUCCESS) {
 			mroce_sq_cqe(qp, &s, s.status, s.reason);
-			mroce_qp_error_locked(qp, s.reason);
+			mroce_sq_error_locked(qp, s.reason);
 			return;
 		}
 		if (s.flags & MROCE_WQE_SIGNALED)

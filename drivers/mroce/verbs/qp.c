@@ -147,11 +147,12 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 
 /* ---- the doorbell ---- */
 
-/* Whoever sets the error state later than we look here flushes what is there by then. */
+/* Whoever sets an error state later than we look here flushes what is there by then. */
 static bool is_to_flush(struct mroce_qp *qp)
 {
 	lockdep_assert_held(&qp->lock);
-	return unlikely(qp->state == IB_QPS_ERR) && mroce_sq_posted(qp) != qp->sq.fetched;
+	return unlikely(qp->state == IB_QPS_ERR || qp->state == IB_QPS_SQE) &&
+	       mroce_sq_posted(qp) != qp->sq.fetched;
 }
 
 void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The queue pair: qp.c creates and destroys it and takes doorbells; qp_state.c modifies and
- * queries; open.c binds it to its connection; sq.c takes requests from the send ring to the engine,
+ * queries, sqd.c what is changed in SQD; open.c binds it to its connection; reads.c has what the
+ * peer's READs take; sq.c takes requests from the send ring to the engine,
  * wqe.c reads and checks one, progress.c completes them; build.c fills packets; recv.c places
  * what arrives; responder.c is the cursor; flush.c the error state; ud.c datagrams and the GSI;
  * uc.c unreliable connections.
@@ -119,14 +120,18 @@ struct mroce_operand {
 
 /**
  * struct mroce_responder - what READs and atomics of the peer, and refusals of its messages, take
- * @results: of atomics, by the response's message number & the queue pair's @resp_mask
- * @operands: of atomics, as many as the peer may have open
- * @msg: messages of the response space
+ * @msg: messages of the response space; under the sending half's lock
+ * @results: of atomics, by the response's message number & the queue pair's @resp_mask; likewise
+ * @operands: of atomics, @reads of them: as many as the peer may have open, or more
+ * @more_msg, @more_operands: allocations of their own, since the limit was raised; else NULL
  */
 struct mroce_responder {
+	struct mroce_msg *msg;
 	u64 *results;
 	struct mroce_operand *operands;
-	struct mroce_msg msg[];
+	u32 reads;
+	struct mroce_msg *more_msg;
+	struct mroce_operand *more_operands;
 };
 
 /**
@@ -303,7 +308,8 @@ static inline bool mroce_qp_receives(const struct mroce_qp *qp)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 
-	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD;
+	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD ||
+	       state == IB_QPS_SQE;
 }
 
 static inline bool mroce_qp_is_rc(const struct mroce_qp *qp)
@@ -350,6 +356,9 @@ int mroce_qp_check_address(struct mroce_qp *qp, const struct ib_qp_attr *attr,
 			   struct in6_addr *saddr, struct in6_addr *daddr);
 int mroce_qp_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr); /* to RTR; may sleep */
 void mroce_qp_start(struct mroce_qp *qp); /* to RTS */
+/* class and hop limit of what both its spaces send; ns without progress that end it */
+void mroce_qp_route(struct mroce_qp *qp, const struct ib_qp_attr *attr);
+u64 mroce_qp_timeout(const struct ib_qp_attr *attr);
 /*
  * Ends it: nothing of the engine refers to the queue pair afterwards. Sleeps until copies have
  * ended.
@@ -365,10 +374,19 @@ void mroce_qp_srq_unwait(struct mroce_qp *qp);
  * that is the first sign of it.
  */
 bool mroce_qp_on_half(struct mroce_qp *qp, struct mroce_rxhalf *h);
-/* Is there memory to respond with? Softirq, no half's lock is held; neither half goes away. */
-bool mroce_qp_may_respond(struct mroce_qp *qp);
 /* Receive buffers may have been posted: tells a sender that waits. No lock held. */
 void mroce_qp_credit(struct mroce_qp *qp);
+
+/* reads.c; to RTR, and back: under the mutex */
+int mroce_responder_prepare(struct mroce_qp *qp, u32 reads);
+void mroce_responder_free(struct mroce_qp *qp);
+/* Is there memory to respond with? No half's lock is held; neither half goes away. */
+bool mroce_qp_may_respond(struct mroce_qp *qp);
+/* in a state that receives: another limit of READs and atomics. Sleeps. */
+int mroce_responder_limit(struct mroce_qp *qp, u32 reads);
+
+/* sqd.c: what may change while the send queue is drained; the mutex is held. May sleep. */
+int mroce_qp_change(struct mroce_qp *qp, const struct ib_qp_attr *attr, int mask);
 
 /*
  * wqe.c: one request into its slot of @sends; false: it is malformed, and its status says how.
@@ -433,11 +451,23 @@ void mroce_qp_raise(struct mroce_qp *qp, enum mroce_qp_event event);
 void mroce_qp_flush_work(struct work_struct *work);
 void mroce_qp_event_work(struct work_struct *work);
 void mroce_qp_flush_soon(struct mroce_qp *qp);
+/*
+ * A request of an unreliable queue pair has failed: to SQE, in which it receives on, and what is
+ * posted is flushed. qp->lock is held.
+ */
+void mroce_sq_error_locked(struct mroce_qp *qp, enum mroce_reason reason);
+/* What is posted by now is flushed, and the send queue is ready again. Sleeps. */
+void mroce_sq_recover(struct mroce_qp *qp);
+/* Datagrams and UC: no request is being built; the state lets none begin. Sleeps. */
+void mroce_qp_await_builders(struct mroce_qp *qp);
 /* no copy of the peer's packets runs and none begins; the engine's streams are stopped. Sleeps. */
 void mroce_qp_quiesce(struct mroce_qp *qp, bool all);
 
 /* uc.c; the first two in process context, under the mutex */
 int mroce_uc_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr); /* to RTR */
+/* where its packets go to, and come from; nothing is sent until it returns */
+void mroce_uc_route(struct mroce_qp *qp, const struct ib_qp_attr *attr,
+		    const struct in6_addr *saddr, const struct in6_addr *daddr);
 void mroce_uc_begin(struct mroce_qp *qp, u32 psn); /* to RTS */
 void mroce_uc_disconnect(struct mroce_qp *qp);
 /* all packets of a message; its status says if it failed. No lock, one caller a queue pair. */

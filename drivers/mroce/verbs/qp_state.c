@@ -174,6 +174,8 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 	qp->attr = *attr;
 	WRITE_ONCE(qp->rreq.rnr_timer, attr->min_rnr_timer);
 	spin_unlock_bh(&qp->lock);
+	if (to == IB_QPS_RTS && from == IB_QPS_SQE)
+		mroce_sq_recover(qp);
 	if (to == IB_QPS_RTS && from == IB_QPS_RTR && mroce_qp_is_uc(qp))
 		mroce_uc_begin(qp, attr->sq_psn);
 	if (to == IB_QPS_RTS && from == IB_QPS_RTR && mroce_qp_is_rc(qp))
@@ -184,18 +186,6 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 	if (to == IB_QPS_RTS && from != IB_QPS_RTS)
 		mroce_qp_run(qp, MROCE_DOORBELL_SQ);
 	return 0;
-}
-
-/* READs and atomics outstanding at once; what is under way is not counted anew */
-static void set_reads(struct mroce_qp *qp, u8 reads)
-{
-	spin_lock_bh(&qp->lock);
-	if (qp->txh) {
-		spin_lock(&qp->txh->lock);
-		qp->req.reads_max = max_t(u8, reads, 1);
-		spin_unlock(&qp->txh->lock);
-	}
-	spin_unlock_bh(&qp->lock);
 }
 
 int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
@@ -222,16 +212,12 @@ int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 	ret = check_attr(qp, attr, mask);
 	if (ret)
 		goto unlock;
-	/* a stream keeps its address and its responder's resources */
-	if (from == IB_QPS_SQD && mask & (IB_QP_AV | IB_QP_MAX_DEST_RD_ATOMIC)) {
-		ret = -EOPNOTSUPP;
-		goto unlock;
-	}
 	new = qp->attr;
 	merge(&new, attr, mask);
-	ret = transition(qp, from, to, &new);
-	if (!ret && from == IB_QPS_SQD && mask & IB_QP_MAX_QP_RD_ATOMIC)
-		set_reads(qp, new.max_rd_atomic);
+	if (from == IB_QPS_SQD && to == IB_QPS_SQD)
+		ret = mroce_qp_change(qp, &new, mask);
+	if (!ret)
+		ret = transition(qp, from, to, &new);
 unlock:
 	mutex_unlock(mroce_qp_mutex(qp));
 	return ret;

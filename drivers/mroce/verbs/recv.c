@@ -151,7 +151,7 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 {
 	const struct mroce_data *d = &op->data;
 	struct mroce_wire_atomic wire = {};
-	u32 i, reads = max_t(u32, qp->attr.max_dest_rd_atomic, 1);
+	u32 i, reads;
 
 	v->nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length, d->imm);
 	if (v->nack) {
@@ -167,6 +167,7 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 	if (skb_copy_bits(skb, off, &wire, mroce_opinfo[d->opcode].fixed))
 		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_SHORT);
 	spin_lock(&h->lock);
+	reads = qp->responder->reads;
 	for (i = 0; i < reads; i++) {
 		struct mroce_operand *o = &qp->responder->operands[i];
 

@@ -267,11 +267,11 @@ static void take_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const stru
 static bool take_operand(struct mroce_qp *qp, struct mroce_rxhalf *h, u32 msn,
 			 struct mroce_operand *operand)
 {
-	u32 i, reads = max_t(u32, qp->attr.max_dest_rd_atomic, 1);
 	bool found = false;
+	u32 i;
 
 	spin_lock(&h->lock);
-	for (i = 0; i < reads && !found; i++) {
+	for (i = 0; i < qp->responder->reads && !found; i++) {
 		struct mroce_operand *o = &qp->responder->operands[i];
 
 		found = o->used && o->msn == msn;

@@ -12,9 +12,24 @@
 
 /* ---- the peer ---- */
 
-int mroce_uc_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
+void mroce_uc_route(struct mroce_qp *qp, const struct ib_qp_attr *attr,
+		    const struct in6_addr *saddr, const struct in6_addr *daddr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
+	struct mroce_flow *flow = &qp->uc.flow;
+
+	mroce_qp_await_builders(qp);
+	mroce_flow_turn(flow, saddr, daddr, mroce_path_port(), mroce_gid_ifindex(grh->sgid_attr));
+	flow->tclass = grh->traffic_class & ~INET_ECN_MASK;
+	flow->hop_limit = grh->hop_limit;
+	spin_lock_bh(&qp->ud_lock);
+	qp->saddr = *saddr;
+	qp->daddr = *daddr;
+	spin_unlock_bh(&qp->ud_lock);
+}
+
+int mroce_uc_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
+{
 	struct mroce_uc_qp *uc = &qp->uc;
 	struct in6_addr saddr, daddr;
 	int ret;
@@ -22,13 +37,8 @@ int mroce_uc_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr)
 	ret = mroce_qp_check_address(qp, attr, &saddr, &daddr);
 	if (ret)
 		return ret;
-	mroce_flow_turn(&uc->flow, &saddr, &daddr, mroce_path_port(),
-			mroce_gid_ifindex(grh->sgid_attr));
-	uc->flow.tclass = grh->traffic_class & ~INET_ECN_MASK;
-	uc->flow.hop_limit = grh->hop_limit;
+	mroce_uc_route(qp, attr, &saddr, &daddr);
 	spin_lock_bh(&qp->ud_lock);
-	qp->saddr = saddr;
-	qp->daddr = daddr;
 	qp->established = false;
 	mroce_uc_start(&uc->rx, attr->rq_psn);
 	spin_unlock_bh(&qp->ud_lock);
