@@ -90,7 +90,7 @@ module: sources
 	@exec 9>$(OUT)/.lock; flock 9; $(KBUILD) modules
 	@ln -sf drivers/mroce/mroce.ko $(OUT)/mroce.ko
 	@$(if $(KUNIT),ln -sf kunit/mroce_kunit.ko $(OUT)/mroce_kunit.ko)
-	@$(if $(CONSUMER),ln -sf consumer/mroce_consumer.ko $(OUT)/mroce_consumer.ko)
+	@$(if $(CONSUMER),ln -sf consumer/mroce_consumer.ko consumer/mroce_exporter.ko $(OUT))
 	@$(if $(CEILING),ln -sf ceiling/mroce_ceiling.ko $(OUT)/mroce_ceiling.ko)
 
 consumer:

@@ -155,6 +155,30 @@ typedef int mroce_cqe_count;
 #define MROCE_COUNTER_OPS(init, type, member)
 #endif
 
+/*
+ * reg_user_mr_dmabuf takes the ib_udata, or the bundle that it lies in: both forms are compiled, one
+ * is chosen
+ */
+#define mroce_op_reg_dmabuf(udata_form, attrs_form)						\
+	__builtin_choose_expr(__builtin_types_compatible_p(					\
+		typeof(((struct ib_device_ops *)0)->reg_user_mr_dmabuf),			\
+		typeof(&(attrs_form))), attrs_form, udata_form)
+
+/* one takes the buffer's lock by itself; it was called so before the other had the name */
+#ifdef MROCE_HAVE_VMAP_UNLOCKED
+#define mroce_dma_buf_vmap	dma_buf_vmap_unlocked
+#define mroce_dma_buf_vunmap	dma_buf_vunmap_unlocked
+#else
+#define mroce_dma_buf_vmap	dma_buf_vmap
+#define mroce_dma_buf_vunmap	dma_buf_vunmap
+#endif
+
+#ifdef MROCE_HAVE_INVALIDATE_MAPPINGS
+#define mroce_op_buffer_moved	invalidate_mappings
+#else
+#define mroce_op_buffer_moved	move_notify
+#endif
+
 #ifdef MROCE_HAVE_UMEM_GET_VA
 #define mroce_umem_get		ib_umem_get_va
 #else

@@ -12,6 +12,8 @@ ccflags-y += $(call mroce-has,rdma/ib_verbs.h,IB_ACCESS_FLUSH_PERSISTENT =,PLACE
 ccflags-y += $(call mroce-has,rdma/ib_verbs.h,[*]counter_init,COUNTER_INIT)
 ccflags-y += $(call mroce-has,rdma/ib_umem.h,ib_umem_get_va,UMEM_GET_VA)
 ccflags-y += $(call mroce-has,rdma/rdma_netlink.h,[*]dellink,DELLINK)
+ccflags-y += $(call mroce-has,linux/dma-buf.h,dma_buf_vmap_unlocked,VMAP_UNLOCKED)
+ccflags-y += $(call mroce-has,linux/dma-buf.h,[*]invalidate_mappings,INVALIDATE_MAPPINGS)
 ccflags-y += $(call mroce-has,linux/netdevice.h,gso_ipv4_max_size;,GSO_IPV4_MAX_SIZE)
 ccflags-y += $(call mroce-has,linux/hrtimer.h,void hrtimer_setup,HRTIMER_SETUP)
 ccflags-y += $(call mroce-has,linux/mm.h,void vm_flags_set,VM_FLAGS_SET)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The tests of mroce-verbs: windows.c, placement.c, pma.c, datagrams.c, uc.c,
- * queues.c, states.c.
+ * queues.c, states.c, dmabuf.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -39,5 +39,6 @@ void test_cq_moderate(void);
 void test_sqd_address(void);
 void test_sqd_reads(void);
 void test_sqe(void);
+void test_dmabuf(void);
 
 #endif

@@ -99,6 +99,14 @@ int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset
 		     bool shared);
 
 /**
+ * mroce_packet_copy() - append payload by copy, into fresh pages
+ * @done: raised by what was appended
+ *
+ * -EMSGSIZE: 17 fragments are in use; -ENOMEM.
+ */
+int mroce_packet_copy(struct sk_buff *skb, const void *src, unsigned int len, unsigned int *done);
+
+/**
  * mroce_packet_send() - UDP, IP and out
  * @psize: payload bytes of each packet of a train, 0 for a single packet
  * @header: bytes of the transport header that every packet repeats (train)

@@ -84,6 +84,26 @@ static int add_copy(struct sk_buff *skb, struct page *page, unsigned int offset,
 	return 0;
 }
 
+int mroce_packet_copy(struct sk_buff *skb, const void *src, unsigned int len, unsigned int *done)
+{
+	while (len) {
+		unsigned int n = min_t(unsigned int, len, PAGE_SIZE);
+		struct page *copy;
+
+		if (skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS)
+			return -EMSGSIZE;
+		copy = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
+		if (!copy)
+			return -ENOMEM;
+		memcpy(page_address(copy), src, n);
+		add_frag(skb, copy, 0, n, PAGE_SIZE);
+		*done += n;
+		src += n;
+		len -= n;
+	}
+	return 0;
+}
+
 int mroce_packet_add(struct sk_buff *skb, struct page *page, unsigned int offset, unsigned int len,
 		     bool shared)
 {

@@ -345,10 +345,20 @@ static int mr_to_skb(struct mroce_mr *mr, u64 addr, unsigned int len, struct sk_
 	while (len) {
 		unsigned int n = len;
 		void *p = mr_at(mr, addr, &n);
-		struct page *page = virt_to_page(p);
-		struct folio *folio = page_folio(page);
+		struct folio *folio;
+		struct page *page;
 		int err;
 
+		if (mr->copied) {
+			err = mroce_packet_copy(skb, p, n, done);
+			if (err)
+				return err;
+			addr += n;
+			len -= n;
+			continue;
+		}
+		page = virt_to_page(p);
+		folio = page_folio(page);
 		/* a fragment has one reference, so it ends with what that one is to */
 		n = min_t(size_t, n, folio_size(folio) - offset_in_folio(folio, p));
 		err = mroce_packet_add(skb, page, offset_in_page(p), n, true);

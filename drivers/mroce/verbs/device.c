@@ -517,6 +517,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.query_port = mroce_query_port,
 	.query_srq = mroce_query_srq,
 	.reg_user_mr = mroce_reg_user_mr,
+	.reg_user_mr_dmabuf = mroce_op_reg_dmabuf(mroce_reg_dmabuf_udata, mroce_reg_dmabuf_attrs),
 	.req_notify_cq = mroce_req_notify_cq,
 	.rereg_user_mr = mroce_rereg_user_mr,
 

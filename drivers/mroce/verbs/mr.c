@@ -102,6 +102,7 @@ void mroce_mr_free(struct mroce_mr *mr)
 		mroce_mw_unbind(mr);
 	} else {
 		ib_umem_release(mr->umem);
+		mroce_dmabuf_put(mr->dmabuf);
 		kvfree(mr->base);
 	}
 	atomic_dec(mr_count(dev, mr->window));
@@ -173,7 +174,7 @@ static bool umem_persists(const struct ib_umem *umem)
 	return true;
 }
 
-static int check_access(int *access)
+int mroce_mr_check_access(int *access)
 {
 	/* optional ones that are not known have no effect */
 	*access &= ~(IB_ACCESS_OPTIONAL & ~MROCE_ACCESS_KNOWN);
@@ -185,7 +186,7 @@ static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	struct mroce_mr *mr;
 	int err;
 
-	err = check_access(&access);
+	err = mroce_mr_check_access(&access);
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ZERO_BASED)
@@ -271,7 +272,7 @@ struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 le
 		access = mr->access;
 	if (!(flags & IB_MR_REREG_PD))
 		pd = mr->pd;
-	err = check_access(&access);
+	err = mroce_mr_check_access(&access);
 	if (err)
 		return ERR_PTR(err);
 
@@ -279,13 +280,15 @@ struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 le
 		return ERR_PTR(-EBUSY);
 	if (flags & IB_MR_REREG_TRANS)
 		return replaced(mr, reg_user(pd, start, length, iova, access));
+	if (mr->dmabuf && access & IB_ZERO_BASED)
+		return replaced(mr, ERR_PTR(-EINVAL));
 	/* what was zero-based, and is no longer, has no other address than its memory's */
 	if ((access ^ mr->access) & IB_ZERO_BASED)
 		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->umem->address,
 					     access));
 	if (access & IB_ACCESS_FLUSH_PERSISTENT && !mr->persistent)
 		return replaced(mr, ERR_PTR(-EINVAL));
-	if (ib_access_writable(access) && !mr->umem->writable)
+	if (ib_access_writable(access) && mr->umem && !mr->umem->writable)
 		return replaced(mr, reg_user(pd, mr->umem->address, mr->length, mr->iova, access));
 
 	if (cmpxchg(&mr->state, MROCE_MR_VALID, MROCE_MR_BUSY) != MROCE_MR_VALID)
@@ -441,7 +444,7 @@ enum mroce_reason mroce_mr_fast_register(struct mroce_dev *dev, struct ib_pd *pd
 	struct mroce_mr *mr = to_mmr(ib);
 
 	if (!mr->fast || mr->pd != pd || (key ^ mr->key) >> MROCE_KEY_BITS || !mr->npages ||
-	    check_access(&access) || access & IB_ACCESS_FLUSH_PERSISTENT)
+	    mroce_mr_check_access(&access) || access & IB_ACCESS_FLUSH_PERSISTENT)
 		return MROCE_REASON_ERR_LOCAL_KEY;
 	if (cmpxchg(&mr->state, MROCE_MR_FREE, MROCE_MR_BUSY) != MROCE_MR_FREE)
 		return MROCE_REASON_ERR_LOCAL_KEY;

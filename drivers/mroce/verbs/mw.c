@@ -49,6 +49,7 @@ void mroce_mw_unbind(struct mroce_mr *mw)
 	mw->base = NULL;
 	mw->umem = NULL;
 	mw->persistent = false;
+	mw->copied = false;
 	mw->length = 0;
 	mw->access = 0;
 }
@@ -107,6 +108,7 @@ static void set_window(struct mroce_mr *mw, struct mroce_mr *mr, u32 qpn,
 	mw->offset = offset & ((1ULL << mr->shift) - 1);
 	mw->umem = mr->umem;
 	mw->persistent = mr->persistent;
+	mw->copied = mr->copied;
 }
 
 static bool may_bind(const struct mroce_mr *mw, struct ib_pd *pd, const struct mroce_bind *b)

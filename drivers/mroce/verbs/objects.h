@@ -39,6 +39,12 @@ struct ib_mr *mroce_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 				MROCE_DMAH_ARG struct ib_udata *udata);
 struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length, u64 iova,
 				  int access, struct ib_pd *pd, struct ib_udata *udata);
+/* dmabuf.c, as the kernel's headers want it */
+struct ib_mr *mroce_reg_dmabuf_udata(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				     int access, MROCE_DMAH_ARG struct ib_udata *udata);
+struct ib_mr *mroce_reg_dmabuf_attrs(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				     int access, MROCE_DMAH_ARG struct uverbs_attr_bundle *attrs);
+/* mr.c */
 int mroce_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
 struct ib_mr *mroce_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
 int mroce_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents, unsigned int *offset);

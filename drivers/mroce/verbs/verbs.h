@@ -58,6 +58,7 @@ static inline struct mroce_pd *to_mpd(struct ib_pd *ib)
 
 /* ---- memory regions (verbs/mr.c, verbs/access.c), windows (verbs/mw.c) ---- */
 
+#define MROCE_ONE_STEP	62 /* shift of a region whose addresses follow each other */
 #define MROCE_KEY_BITS	8 /* that change in a key; the rest is its index */
 
 enum mroce_window { MROCE_REGION, MROCE_WINDOW_1, MROCE_WINDOW_2 };
@@ -83,6 +84,8 @@ enum mroce_mr_state { MROCE_MR_FREE, MROCE_MR_BUSY, MROCE_MR_VALID, MROCE_MR_DEA
  * @offset: of @iova in the first step
  * @npages: steps in use, of @max_pages
  * @umem: the program's memory, pinned; of a window: its region's
+ * @dmabuf: another device's
+ * @copied: its pages are not ours to refer to from packets
  * @region: of a window: what it is bound to, NULL if it is FREE
  * @qpn: of a window of type 2: the queue pair that it is for
  * @windows: of a region: bound to it; negative: none may be
@@ -97,13 +100,14 @@ struct mroce_mr {
 	int access;
 	int state;
 	enum mroce_window window;
-	bool dma, fast, persistent;
+	bool dma, fast, persistent, copied;
 	u8 shift;
 	u64 iova, length;
 	u32 offset;
 	u32 npages, max_pages;
 	void **base;
 	struct ib_umem *umem;
+	struct mroce_dmabuf *dmabuf;
 	struct mroce_mr *region;
 	u32 qpn;
 	atomic_t windows;
@@ -135,8 +139,12 @@ struct mroce_bind {
 
 /* of a kind, FREE, with the first reference; ERR_PTR() */
 struct mroce_mr *mroce_mr_alloc(struct ib_pd *pd, int access, enum mroce_window window);
+/* -EOPNOTSUPP: there are rights in it that are not known; those that are optional are taken out */
+int mroce_mr_check_access(int *access);
 /* It ends, after the last copy. Sleeps. */
 void mroce_mr_free(struct mroce_mr *mr);
+/* dmabuf.c: unmapped and let go; NULL is none */
+void mroce_dmabuf_put(struct mroce_dmabuf *d);
 /* whatever its state; a reference. Bottom halves off until it is put. */
 struct mroce_mr *mroce_mr_lookup(struct mroce_dev *dev, u32 key);
 /*
