@@ -529,6 +529,25 @@ static void reads_are_limited(struct kunit *test)
 	rx_take(test, 0, rx_data(env, MROCE_OP_READ, 3, 3, 100, 0, 1), 1);
 }
 
+/* those behind it wait for it, so their number must not keep it out */
+static void first_read_is_taken(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	struct mroce_rxop op;
+
+	env->req.reads_max = 2;
+	rx_take(test, 0, rx_data(env, MROCE_OP_READ, 1, 1, 100, 0, 1), 1);
+	rx_take(test, 0, rx_data(env, MROCE_OP_READ, 2, 2, 100, 0, 1), 1);
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_READ, 3, 3, 100, 0, 1), 1);
+	KUNIT_EXPECT_EQ(test, op.refused, MROCE_N_READS);
+	rx_finish(env, &op);
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_READ, 0, 0, 100, 0, 1), 1);
+	KUNIT_EXPECT_EQ(test, op.refused, MROCE_N_NONE);
+	KUNIT_EXPECT_EQ(test, op.claimed, 1);
+	mroce_rxs_placed(&env->req, &op, op.claimed);
+	rx_finish(env, &op);
+}
+
 /* ---- credit and refusals ---- */
 
 static void credit(struct kunit *test)
@@ -822,6 +841,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(placed_moves_the_base),
 				     KUNIT_CASE(message_window),
 				     KUNIT_CASE(malformed),
 				     KUNIT_CASE(reads_are_limited),
+				     KUNIT_CASE(first_read_is_taken),
 				     KUNIT_CASE(credit),
 				     KUNIT_CASE(refused_for_a_time),
 				     KUNIT_CASE(refused_without_credit),

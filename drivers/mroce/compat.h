@@ -156,8 +156,8 @@ typedef int mroce_cqe_count;
 #endif
 
 /*
- * reg_user_mr_dmabuf takes the ib_udata, or the bundle that it lies in: both forms are compiled, one
- * is chosen
+ * reg_user_mr_dmabuf takes the ib_udata, or the bundle that it lies in: both forms are compiled,
+ * one is chosen
  */
 #define mroce_op_reg_dmabuf(udata_form, attrs_form)						\
 	__builtin_choose_expr(__builtin_types_compatible_p(					\

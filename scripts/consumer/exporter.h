@@ -8,7 +8,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXPORT_MAX	(1 << 20)
+#define EXPORT_MAX	1048576
 
 enum export_kind {
 	EXPORT_STATIC,		/* it stays where it is */

@@ -97,7 +97,7 @@ struct mroce_desc {
  * @desc: ring by msn & @desc_mask; grows up to @window_msgs
  * @msn: message at the cursor
  * @credit: receive numbers below it have a buffer; MROCE_CREDIT_NONE: decided by the caller (SRQ)
- * @reads_max: READs and atomics between cursor and newest, at most
+ * @reads_max: READs and atomics between cursor and newest, at most, but for the one at the cursor
  * @refusing: packets of message @refuse_msn and later are refused for @refuse_reason
  * @rnr_timer: InfiniBand code that RNR NACKs carry (the queue pair's min_rnr_timer)
  * @copiers: operations between claim and finish

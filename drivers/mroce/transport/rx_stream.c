@@ -345,7 +345,9 @@ enum mroce_reason mroce_rxs_claim(struct mroce_rxs *rxs, struct mroce_rxop *op)
 		return MROCE_REASON_NONE;
 	}
 	if (!d->valid) {
-		if (mroce_opinfo[h->opcode].answered && reads_ahead(rxs) >= rxs->reads_max) {
+		/* the one that the others wait for is always taken, or they would wait for ever */
+		if (mroce_opinfo[h->opcode].answered && h->msn != rxs->msn &&
+		    reads_ahead(rxs) >= rxs->reads_max) {
 			refuse(rxs, op, i, MROCE_N_READS, 0);
 			return MROCE_REASON_NONE;
 		}

@@ -50,7 +50,7 @@ static bool wakes(const struct mroce_cq *cq, const struct mroce_cqe *cqe, bool s
 
 /*
  * With moderation the handler waits for a number of completions that concern it, or for the time
- * that the first of them may wait. True: it is to be called now, and asks again before the next time.
+ * that the first of them may wait. True: it is to be called now, and asks again for the next time.
  */
 static bool tell(struct mroce_cq *cq)
 {
@@ -74,7 +74,7 @@ static enum hrtimer_restart cq_late(struct hrtimer *timer)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	wake = cq->untold;
-	/* those that came since were told of with a full number, and the next has started it again */
+	/* a full number was told of, and the first one since has started it again */
 	if (wake && hrtimer_is_queued(timer))
 		wake = false;
 	if (wake) {

@@ -38,7 +38,7 @@ static int pin(struct mroce_dmabuf *d, struct ib_device *ib)
 {
 	int err;
 
-	/* others would map it for DMA at once, which the device cannot do, on kernels before 6.14 */
+	/* before 6.14 others would map it for DMA at once, which the device cannot do */
 	if (!d->buf->ops->pin)
 		return 0;
 	d->attach = dma_buf_dynamic_attach(d->buf, &ib->dev, &attach_ops, d);

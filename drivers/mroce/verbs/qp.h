@@ -122,14 +122,14 @@ struct mroce_operand {
  * struct mroce_responder - what READs and atomics of the peer, and refusals of its messages, take
  * @msg: messages of the response space; under the sending half's lock
  * @results: of atomics, by the response's message number & the queue pair's @resp_mask; likewise
- * @operands: of atomics, @reads of them: as many as the peer may have open, or more
+ * @operands: of atomics, @room of them: more than the peer may have open
  * @more_msg, @more_operands: allocations of their own, since the limit was raised; else NULL
  */
 struct mroce_responder {
 	struct mroce_msg *msg;
 	u64 *results;
 	struct mroce_operand *operands;
-	u32 reads;
+	u32 room;
 	struct mroce_msg *more_msg;
 	struct mroce_operand *more_operands;
 };

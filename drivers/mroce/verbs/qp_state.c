@@ -203,6 +203,10 @@ int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 	ret = -EINVAL;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
 		goto unlock;
+	/* the core sets it where a program names an address in SQD, and does not allow it of UC */
+	if (from == IB_QPS_SQD && to == from && mask & IB_QP_AV && mroce_qp_is_uc(qp) &&
+	    attr->port_num == 1)
+		mask &= ~IB_QP_PORT;
 	if (!ib_modify_qp_is_ok(from, to, ibqp->qp_type, mask)) {
 		ibdev_dbg(ibqp->device,
 			  "QP 0x%x: from state %d to %d with attributes 0x%x is not allowed\n",

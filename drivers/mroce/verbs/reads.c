@@ -15,6 +15,12 @@ static u32 responses_of(u32 reads)
 	return roundup_pow_of_two(max(4 * reads, 16U));
 }
 
+/* The message at the cursor is taken beyond the limit, where the requester keeps to another. */
+static u32 operands_of(u32 reads)
+{
+	return reads + 1;
+}
+
 static size_t responses_size(u32 responses)
 {
 	return responses * (sizeof(struct mroce_msg) + sizeof(u64));
@@ -23,7 +29,7 @@ static size_t responses_size(u32 responses)
 static size_t responder_size(u32 responses, u32 reads)
 {
 	return sizeof(struct mroce_responder) + responses_size(responses) +
-	       reads * sizeof(struct mroce_operand);
+	       operands_of(reads) * sizeof(struct mroce_operand);
 }
 
 static struct mroce_responder *alloc_responder(u32 responses, u32 reads, gfp_t gfp)
@@ -34,7 +40,7 @@ static struct mroce_responder *alloc_responder(u32 responses, u32 reads, gfp_t g
 		r->msg = (struct mroce_msg *)(r + 1);
 		r->results = (u64 *)(r->msg + responses);
 		r->operands = (struct mroce_operand *)(r->results + responses);
-		r->reads = reads;
+		r->room = operands_of(reads);
 	}
 	return r;
 }
@@ -121,7 +127,7 @@ static void move_responses(struct mroce_qp *qp, struct mroce_msg *msg, u32 respo
 }
 
 /* in a receiving half's lock, if there is one by now */
-static void set_operands(struct mroce_qp *qp, struct mroce_operand *operands, u32 reads)
+static void set_limit(struct mroce_qp *qp, struct mroce_operand *operands, u32 reads)
 {
 	struct mroce_responder *r = qp->responder;
 	struct mroce_operand *old = NULL;
@@ -130,11 +136,11 @@ static void set_operands(struct mroce_qp *qp, struct mroce_operand *operands, u3
 	if (qp->rxh)
 		spin_lock(&qp->rxh->lock);
 	if (operands) {
-		memcpy(operands, r->operands, r->reads * sizeof(*operands));
+		memcpy(operands, r->operands, r->room * sizeof(*operands));
 		old = r->more_operands;
 		r->more_operands = operands;
 		r->operands = operands;
-		r->reads = reads;
+		r->room = operands_of(reads);
 	}
 	qp->rreq.reads_max = reads;
 	if (qp->rxh)
@@ -163,12 +169,12 @@ int mroce_responder_limit(struct mroce_qp *qp, u32 reads)
 			return -ENOMEM;
 		move_responses(qp, msg, n);
 	}
-	if (reads > qp->responder->reads) {
-		operands = kvcalloc(reads, sizeof(*operands), GFP_KERNEL_ACCOUNT);
+	if (operands_of(reads) > qp->responder->room) {
+		operands = kvcalloc(operands_of(reads), sizeof(*operands), GFP_KERNEL_ACCOUNT);
 		if (!operands)
 			return -ENOMEM;
 	}
 set:
-	set_operands(qp, operands, reads);
+	set_limit(qp, operands, reads);
 	return 0;
 }

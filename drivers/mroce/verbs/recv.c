@@ -151,7 +151,7 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 {
 	const struct mroce_data *d = &op->data;
 	struct mroce_wire_atomic wire = {};
-	u32 i, reads;
+	u32 i, room;
 
 	v->nack = mroce_qp_admit(qp, d->opcode, d->addr, d->rkey, d->length, d->imm);
 	if (v->nack) {
@@ -167,8 +167,8 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 	if (skb_copy_bits(skb, off, &wire, mroce_opinfo[d->opcode].fixed))
 		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_SHORT);
 	spin_lock(&h->lock);
-	reads = qp->responder->reads;
-	for (i = 0; i < reads; i++) {
+	room = qp->responder->room;
+	for (i = 0; i < room; i++) {
 		struct mroce_operand *o = &qp->responder->operands[i];
 
 		if (o->used && o->msn != d->msn)
@@ -184,7 +184,7 @@ static bool place_request(struct mroce_qp *qp, struct mroce_rxhalf *h, const str
 	}
 	spin_unlock(&h->lock);
 	/* the engine lets no more of them in than there is room for */
-	return i < reads || refuse(v, MROCE_N_READS, IB_WC_SUCCESS, MROCE_REASON_NAK_READS);
+	return i < room || refuse(v, MROCE_N_READS, IB_WC_SUCCESS, MROCE_REASON_NAK_READS);
 }
 
 /*

@@ -271,7 +271,7 @@ static bool take_operand(struct mroce_qp *qp, struct mroce_rxhalf *h, u32 msn,
 	u32 i;
 
 	spin_lock(&h->lock);
-	for (i = 0; i < qp->responder->reads && !found; i++) {
+	for (i = 0; i < qp->responder->room && !found; i++) {
 		struct mroce_operand *o = &qp->responder->operands[i];
 
 		found = o->used && o->msn == msn;

@@ -32,8 +32,8 @@ static u64 instance_at(struct mroce_txhalf *h)
 }
 
 /*
- * A stream belongs to a connection, and that to two devices, whatever their addresses: a new address
- * has to be one of the same peer.
+ * A stream belongs to a connection, and that to two devices, whatever their addresses: a new one
+ * has to be of the same peer.
  */
 static int meet(struct mroce_qp *qp, const struct in6_addr *saddr, const struct in6_addr *daddr)
 {

@@ -247,7 +247,7 @@ struct mroce_cq {
 	u32 producer;			/* the module's own copy */
 	u8 armed;			/* IB_CQ_SOLICITED, IB_CQ_NEXT_COMP or 0 */
 	bool overflow;
-	u16 count, period;		/* moderation: completions, microseconds; 0: there is none */
+	u16 count, period;		/* moderation: completions, microseconds; 0: none */
 	u32 untold;			/* completions that its handler is still to be told of */
 	struct hrtimer late;		/* softirq; runs while there are such */
 	struct tasklet_struct notifier;	/* the only caller of comp_handler (rule 39) */
