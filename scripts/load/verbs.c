@@ -22,7 +22,7 @@ static const struct test tests[] = {
 	{ "sqd", test_sqd }, { "srq_resize", test_srq_resize }, { "srq_limit", test_srq_limit },
 	{ "cq_resize", test_cq_resize }, { "cq_moderate", test_cq_moderate },
 	{ "sqd_address", test_sqd_address }, { "sqd_reads", test_sqd_reads }, { "sqe", test_sqe },
-	{ "dmabuf", test_dmabuf },
+	{ "dmabuf", test_dmabuf }, { "rights", test_rights },
 	{ "group_receive", test_group_receive }, { "group_send", test_group_send },
 };
 

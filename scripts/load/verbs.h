@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The tests of mroce-verbs: windows.c, placement.c, pma.c, datagrams.c, uc.c,
- * queues.c, states.c, dmabuf.c.
+ * queues.c, states.c, dmabuf.c, rights.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -40,5 +40,6 @@ void test_sqd_address(void);
 void test_sqd_reads(void);
 void test_sqe(void);
 void test_dmabuf(void);
+void test_rights(void);
 
 #endif
