@@ -32,6 +32,8 @@ DECLARE_DRV_CMD(umroce_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		empty, mroce_resize_cq_resp);
 DECLARE_DRV_CMD(umroce_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		empty, mroce_create_srq_resp);
+DECLARE_DRV_CMD(umroce_create_srq_ex, IB_USER_VERBS_CMD_CREATE_XSRQ,
+		empty, mroce_create_srq_resp);
 DECLARE_DRV_CMD(umroce_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		empty, mroce_create_qp_resp);
 
@@ -211,6 +213,12 @@ struct ibv_qp *mroce_create_qp(struct ibv_pd *pd,
 			       struct ibv_qp_init_attr *attr);
 struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr);
+/* XRC: a target that another process has created, by its number; domains */
+struct ibv_qp *mroce_open_qp(struct ibv_context *context,
+			     struct ibv_qp_open_attr *attr);
+struct ibv_xrcd *mroce_open_xrcd(struct ibv_context *context,
+				 struct ibv_xrcd_init_attr *attr);
+int mroce_close_xrcd(struct ibv_xrcd *ibxrcd);
 int mroce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		   struct ibv_qp_init_attr *init_attr);
 int mroce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
@@ -232,6 +240,9 @@ int mroce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad_wr);
 struct ibv_srq *mroce_create_srq(struct ibv_pd *pd,
 				 struct ibv_srq_init_attr *attr);
+struct ibv_srq *mroce_create_srq_ex(struct ibv_context *context,
+				    struct ibv_srq_init_attr_ex *attr);
+int mroce_get_srq_num(struct ibv_srq *ibsrq, uint32_t *num);
 int mroce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		     int mask);
 int mroce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);

@@ -105,11 +105,11 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 	struct ibv_qp_init_attr_ex core = *attr;
 	struct umroce_create_qp cmd = {};
 	struct mroce_qp *qp;
-	bool single;
+	bool single, target;
 	int ret;
 
 	if (!check_comp_mask(attr->comp_mask,
-			     IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 			     IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
 	    ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
@@ -117,14 +117,18 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
-		errno = EINVAL;
+	target = attr->qp_type == IBV_QPT_XRC_RECV;
+	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC &&
+	    attr->qp_type != IBV_QPT_UD &&
+	    attr->qp_type != IBV_QPT_XRC_SEND && !target) {
+		errno = EOPNOTSUPP;
 		return NULL;
 	}
-
-	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC &&
-	    attr->qp_type != IBV_QPT_UD) {
-		errno = EOPNOTSUPP;
+	if (target ? !(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) ||
+		     !attr->xrcd ||
+		     attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS :
+		     !(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
+		errno = EINVAL;
 		return NULL;
 	}
 
@@ -158,7 +162,7 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		set_extended(&qp->vqp);
 	qp->signal_all = attr->sq_sig_all;
-	single = mroce_pd_single_threaded(attr->pd);
+	single = !target && mroce_pd_single_threaded(attr->pd);
 	mroce_lock_init(&qp->sq_lock, single);
 	mroce_lock_init(&qp->rq_lock, single);
 
@@ -196,6 +200,71 @@ struct ibv_qp *mroce_create_qp(struct ibv_pd *pd,
 	if (qp)
 		attr->cap = attr_ex.cap;
 	return qp;
+}
+
+/* a target has no queues: there is nothing to map, whoever has created it */
+struct ibv_qp *mroce_open_qp(struct ibv_context *context,
+			     struct ibv_qp_open_attr *attr)
+{
+	struct mroce_context *ctx = to_mctx(context);
+	struct ib_uverbs_create_qp_resp resp = {};
+	struct ibv_open_qp cmd = {};
+	struct mroce_qp *qp;
+	int ret;
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+
+	ret = ibv_cmd_open_qp(context, &qp->vqp, sizeof(qp->vqp), attr, &cmd,
+			      sizeof(cmd), &resp, sizeof(resp));
+	if (ret) {
+		free(qp);
+		errno = ret;
+		return NULL;
+	}
+
+	mroce_lock_init(&qp->sq_lock, false);
+	mroce_lock_init(&qp->rq_lock, false);
+	pthread_mutex_lock(&ctx->qp_mutex);
+	list_add_tail(&ctx->qps, &qp->entry);
+	pthread_mutex_unlock(&ctx->qp_mutex);
+	return &qp->vqp.qp;
+}
+
+struct ibv_xrcd *mroce_open_xrcd(struct ibv_context *context,
+				 struct ibv_xrcd_init_attr *attr)
+{
+	struct ib_uverbs_open_xrcd_resp resp = {};
+	struct ibv_open_xrcd cmd = {};
+	struct verbs_xrcd *xrcd;
+	int ret;
+
+	xrcd = calloc(1, sizeof(*xrcd));
+	if (!xrcd)
+		return NULL;
+
+	ret = ibv_cmd_open_xrcd(context, xrcd, sizeof(*xrcd), attr, &cmd,
+				sizeof(cmd), &resp, sizeof(resp));
+	if (ret) {
+		free(xrcd);
+		errno = ret;
+		return NULL;
+	}
+	return &xrcd->xrcd;
+}
+
+int mroce_close_xrcd(struct ibv_xrcd *ibxrcd)
+{
+	struct verbs_xrcd *xrcd = container_of(ibxrcd, struct verbs_xrcd, xrcd);
+	int ret;
+
+	ret = ibv_cmd_close_xrcd(xrcd);
+	if (ret)
+		return ret;
+
+	free(xrcd);
+	return 0;
 }
 
 int mroce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,

@@ -116,14 +116,35 @@ int mroce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	return ret;
 }
 
+static int map_srq(struct mroce_srq *srq, const struct mroce_ring_info *info,
+		   const struct ibv_srq_attr *attr)
+{
+	struct mroce_queue *rq = &srq->rq;
+	uint32_t room;
+	int ret;
+
+	ret = mroce_map_ring(srq->vsrq.srq.context->cmd_fd, info,
+			     sizeof(struct mroce_rq_wqe), &rq->map);
+	if (ret)
+		return ret;
+
+	room = rq->map.stride - sizeof(struct mroce_rq_wqe);
+	rq->prod = mroce_load(&rq->map.ring->producer);
+	rq->cons = mroce_load(&rq->map.ring->consumer);
+	rq->limit = attr->max_wr < info->entries ? attr->max_wr :
+						   info->entries;
+	rq->max_sge = room / sizeof(struct mroce_sge);
+	if (attr->max_sge < rq->max_sge)
+		rq->max_sge = attr->max_sge;
+	return 0;
+}
+
 struct ibv_srq *mroce_create_srq(struct ibv_pd *pd,
 				 struct ibv_srq_init_attr *attr)
 {
 	struct umroce_create_srq_resp resp = {};
 	struct umroce_create_srq cmd = {};
-	struct mroce_queue *rq;
 	struct mroce_srq *srq;
-	uint32_t room;
 	int ret;
 
 	srq = calloc(1, sizeof(*srq));
@@ -136,20 +157,10 @@ struct ibv_srq *mroce_create_srq(struct ibv_pd *pd,
 	if (ret)
 		goto err_free;
 
-	rq = &srq->rq;
-	ret = mroce_map_ring(pd->context->cmd_fd, &resp.rq,
-			     sizeof(struct mroce_rq_wqe), &rq->map);
+	ret = map_srq(srq, &resp.rq, &attr->attr);
 	if (ret)
 		goto err_destroy;
 
-	room = rq->map.stride - sizeof(struct mroce_rq_wqe);
-	rq->prod = mroce_load(&rq->map.ring->producer);
-	rq->cons = mroce_load(&rq->map.ring->consumer);
-	rq->limit = attr->attr.max_wr < resp.rq.entries ? attr->attr.max_wr :
-							   resp.rq.entries;
-	rq->max_sge = room / sizeof(struct mroce_sge);
-	if (attr->attr.max_sge < rq->max_sge)
-		rq->max_sge = attr->attr.max_sge;
 	srq->vsrq.srq_type = IBV_SRQT_BASIC;
 	srq->vsrq.srq_num = resp.drv_payload.srqn;
 	mroce_lock_init(&srq->lock, mroce_pd_single_threaded(pd));
@@ -161,6 +172,60 @@ err_free:
 	free(srq);
 	errno = ret;
 	return NULL;
+}
+
+/* basic ones come by mroce_create_srq() */
+struct ibv_srq *mroce_create_srq_ex(struct ibv_context *context,
+				    struct ibv_srq_init_attr_ex *attr)
+{
+	struct umroce_create_srq_ex_resp resp = {};
+	struct umroce_create_srq_ex cmd = {};
+	struct mroce_srq *srq;
+	int ret;
+
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) ||
+	    attr->srq_type != IBV_SRQT_XRC ||
+	    !check_comp_mask(attr->comp_mask, IBV_SRQ_INIT_ATTR_TYPE |
+					      IBV_SRQ_INIT_ATTR_PD |
+					      IBV_SRQ_INIT_ATTR_XRCD |
+					      IBV_SRQ_INIT_ATTR_CQ)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+
+	ret = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd.ibv_cmd,
+				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+
+	ret = map_srq(srq, &resp.rq, &attr->attr);
+	if (ret)
+		goto err_destroy;
+
+	srq->vsrq.srq_num = resp.drv_payload.srqn;
+	mroce_lock_init(&srq->lock, mroce_pd_single_threaded(attr->pd));
+	return &srq->vsrq.srq;
+
+err_destroy:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	free(srq);
+	errno = ret;
+	return NULL;
+}
+
+int mroce_get_srq_num(struct ibv_srq *ibsrq, uint32_t *num)
+{
+	struct mroce_srq *srq = to_msrq(ibsrq);
+
+	if (srq->vsrq.srq_type != IBV_SRQT_XRC)
+		return EOPNOTSUPP;
+	*num = srq->vsrq.srq_num;
+	return 0;
 }
 
 /* under the lock of the ring: nothing is posted until the new one is there */

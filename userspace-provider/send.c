@@ -12,6 +12,8 @@
 #define FOR_RC (1u << IBV_QPT_RC)
 #define FOR_UC (1u << IBV_QPT_UC)
 #define FOR_UD (1u << IBV_QPT_UD)
+#define FOR_XRC (1u << IBV_QPT_XRC_SEND)
+#define FOR_RELIABLE (FOR_RC | FOR_XRC)
 
 enum {
 	OP_REMOTE = 1 << 0,	/* has an address and rkey at the peer */
@@ -33,54 +35,54 @@ static const struct send_op {
 } send_ops[] = {
 	[IBV_WR_RDMA_WRITE] = {
 		MROCE_WQE_WRITE, OP_REMOTE | OP_SGE | OP_INLINE,
-		FOR_RC | FOR_UC, IBV_QP_EX_WITH_RDMA_WRITE,
+		FOR_RELIABLE | FOR_UC, IBV_QP_EX_WITH_RDMA_WRITE,
 	},
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = {
 		MROCE_WQE_WRITE_IMM, OP_REMOTE | OP_IMM | OP_SGE | OP_INLINE,
-		FOR_RC | FOR_UC, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+		FOR_RELIABLE | FOR_UC, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
 	},
 	[IBV_WR_SEND] = {
 		MROCE_WQE_SEND, OP_SGE | OP_INLINE,
-		FOR_RC | FOR_UC | FOR_UD, IBV_QP_EX_WITH_SEND,
+		FOR_RELIABLE | FOR_UC | FOR_UD, IBV_QP_EX_WITH_SEND,
 	},
 	[IBV_WR_SEND_WITH_IMM] = {
 		MROCE_WQE_SEND_IMM, OP_IMM | OP_SGE | OP_INLINE,
-		FOR_RC | FOR_UC | FOR_UD, IBV_QP_EX_WITH_SEND_WITH_IMM,
+		FOR_RELIABLE | FOR_UC | FOR_UD, IBV_QP_EX_WITH_SEND_WITH_IMM,
 	},
 	[IBV_WR_RDMA_READ] = {
 		MROCE_WQE_READ, OP_REMOTE | OP_SGE,
-		FOR_RC, IBV_QP_EX_WITH_RDMA_READ,
+		FOR_RELIABLE, IBV_QP_EX_WITH_RDMA_READ,
 	},
 	[IBV_WR_ATOMIC_CMP_AND_SWP] = {
 		MROCE_WQE_CMP_SWAP, OP_REMOTE | OP_ATOMIC | OP_SGE,
-		FOR_RC, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+		FOR_RELIABLE, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
 	},
 	[IBV_WR_ATOMIC_FETCH_AND_ADD] = {
 		MROCE_WQE_FETCH_ADD, OP_REMOTE | OP_ATOMIC | OP_SGE,
-		FOR_RC, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+		FOR_RELIABLE, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
 	},
 	[IBV_WR_LOCAL_INV] = {
 		MROCE_WQE_LOCAL_INV, OP_INV,
-		FOR_RC | FOR_UC, IBV_QP_EX_WITH_LOCAL_INV,
+		FOR_RELIABLE | FOR_UC, IBV_QP_EX_WITH_LOCAL_INV,
 	},
 	[IBV_WR_BIND_MW] = {
 		MROCE_WQE_BIND_MW, OP_BIND,
-		FOR_RC | FOR_UC, IBV_QP_EX_WITH_BIND_MW,
+		FOR_RELIABLE | FOR_UC, IBV_QP_EX_WITH_BIND_MW,
 	},
 	[IBV_WR_SEND_WITH_INV] = {
 		MROCE_WQE_SEND_INV, OP_INV | OP_SGE | OP_INLINE,
-		FOR_RC, IBV_QP_EX_WITH_SEND_WITH_INV,
+		FOR_RELIABLE, IBV_QP_EX_WITH_SEND_WITH_INV,
 	},
 #ifdef MROCE_WR_FLUSH
 	[IBV_WR_FLUSH] = {
 		MROCE_WQE_FLUSH, OP_PLACEMENT,
-		FOR_RC, IBV_QP_EX_WITH_FLUSH,
+		FOR_RELIABLE, IBV_QP_EX_WITH_FLUSH,
 	},
 #endif
 #ifdef MROCE_WR_ATOMIC_WRITE
 	[IBV_WR_ATOMIC_WRITE] = {
 		MROCE_WQE_ATOMIC_WRITE, OP_PLACEMENT,
-		FOR_RC, IBV_QP_EX_WITH_ATOMIC_WRITE,
+		FOR_RELIABLE, IBV_QP_EX_WITH_ATOMIC_WRITE,
 	},
 #endif
 };
@@ -182,6 +184,13 @@ static void set_ud(struct mroce_sq_wqe *wqe, struct ibv_ah *ah, uint32_t qpn,
 	wqe->ud.qkey = qkey;
 }
 
+/* what takes no buffer there has no use for it, and other operands in its place */
+static void set_srqn(struct mroce_sq_wqe *wqe, uint32_t srqn)
+{
+	if (wqe->opcode <= MROCE_WQE_WRITE_IMM)
+		wqe->xrc.srqn = srqn;
+}
+
 static int build_wqe(struct mroce_qp *qp, const struct ibv_send_wr *wr)
 {
 	const struct ibv_qp *ibqp = &qp->vqp.qp;
@@ -225,6 +234,9 @@ static int build_wqe(struct mroce_qp *qp, const struct ibv_send_wr *wr)
 		set_ud(wqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
 		       wr->wr.ud.remote_qkey);
 	}
+
+	if (ibqp->qp_type == IBV_QPT_XRC_SEND)
+		set_srqn(wqe, wr->qp_type.xrc.remote_srqn);
 
 	if (wr->send_flags & IBV_SEND_INLINE) {
 		if (!(op->flags & OP_INLINE))
@@ -538,6 +550,14 @@ static void mroce_wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 		set_ud(wqe, ah, remote_qpn, remote_qkey);
 }
 
+static void mroce_wr_set_xrc_srqn(struct ibv_qp_ex *ibqp, uint32_t remote_srqn)
+{
+	struct mroce_sq_wqe *wqe = to_mqp_ex(ibqp)->wqe;
+
+	if (wqe)
+		set_srqn(wqe, remote_srqn);
+}
+
 static void mroce_wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
 				  const struct ibv_sge *sg_list)
 {
@@ -616,6 +636,8 @@ int mroce_init_send_ops(struct mroce_qp *qp, enum ibv_qp_type type,
 	ex->wr_set_inline_data_list = mroce_wr_set_inline_data_list;
 	if (type == IBV_QPT_UD)
 		ex->wr_set_ud_addr = mroce_wr_set_ud_addr;
+	if (type == IBV_QPT_XRC_SEND)
+		ex->wr_set_xrc_srqn = mroce_wr_set_xrc_srqn;
 
 	if (ops & IBV_QP_EX_WITH_RDMA_WRITE)
 		ex->wr_rdma_write = mroce_wr_rdma_write;

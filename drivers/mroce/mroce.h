@@ -41,6 +41,7 @@
 #define MROCE_MAX_MR_SIZE	1099511627776ULL	/* bytes: 1 TiB */
 #define MROCE_MAX_FRMR_PAGES	1024
 #define MROCE_MAX_PD		65536
+#define MROCE_MAX_XRCD		65536
 #define MROCE_MAX_AH		65536
 #define MROCE_MAX_SRQ		65536
 #define MROCE_MAX_SRQ_WR	32768
@@ -93,7 +94,7 @@ struct mroce_local {
  * @active: last port state that was reported; under rtnl
  * @speed: of the netdev, Mb/s; 0: unknown
  * @speed_work: asks it again
- * @pds, @cqs, @qps, @srqs, @ahs, @mrs, @mws: counts against the limits
+ * @pds, @xrcds, @cqs, @qps, @srqs, @ahs, @mrs, @mws: counts against the limits
  * @qp_xa: QPN to struct mroce_qp; lookups under RCU
  * @srq_xa: SRQ number to struct mroce_srq
  * @ah_xa: AH number to struct mroce_ah; its lock is taken with interrupts off
@@ -120,7 +121,7 @@ struct mroce_dev {
 	u32 speed;
 	struct work_struct speed_work;
 
-	atomic_t pds, cqs, qps, srqs, ahs, mrs, mws;
+	atomic_t pds, xrcds, cqs, qps, srqs, ahs, mrs, mws;
 	struct xarray qp_xa, srq_xa, ah_xa, mr_xa, stream_xa;
 	u32 qpn_next, srqn_next, ahn_next, mr_next, stream_next;
 

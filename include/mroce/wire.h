@@ -119,7 +119,8 @@ enum mroce_opcode {
  * @psize: payload bytes of every packet of this message but the last
  * @stamp: sender's clock at transmission
  * @backlog: bytes that the sending half still has to send, in KiB rounded up, saturating
- * @floor: requests: lowest response number that the sender has not yet placed; responses: 0
+ * @floor: requests: lowest response number that the sender has not yet placed; WRITE_IMM of an XRC
+ *   stream: number of the SRQ instead; responses: 0
  * @crc: CRC32C over header (this field 0) and payload if MROCE_F_CRC, else 0
  *
  * Offset, length and psize give the message's first and last number from any of its packets:
@@ -309,6 +310,12 @@ enum mroce_open_status {
 	MROCE_OPEN_REFUSED	= 2,	/* no such queue pair type or windows: never */
 };
 
+/* what the two queue pairs of a stream are */
+enum mroce_open_kind {
+	MROCE_OPEN_RC		= 0,
+	MROCE_OPEN_XRC		= 1,	/* the opener initiates, the acceptor is the target */
+};
+
 /**
  * struct mroce_wire_open - OPEN, and its answer OPEN_REPLY
  * @base: the header of every packet
@@ -325,6 +332,7 @@ enum mroce_open_status {
  * @status: REPLY: enum mroce_open_status
  * @reads: REPLY: reads and atomics that may be outstanding
  * @flags: MROCE_F_ACKREQ
+ * @kind: OPEN: enum mroce_open_kind
  * @stamp: OPEN: sender's clock at transmission
  * @reserved: sent as 0, ignored
  */
@@ -342,7 +350,8 @@ struct mroce_wire_open {
 	__u8	status;
 	__u8	reads;
 	__u8	flags;
-	__u8	reserved[3];
+	__u8	kind;
+	__u8	reserved[2];
 	__be32	stamp;
 } __attribute__((packed));
 

@@ -45,17 +45,24 @@ static void create_ex(uint64_t type)
 	new_qp(type, (struct ibv_qp_init_attr_ex){ .comp_mask = IBV_QP_INIT_ATTR_PD });
 }
 
-static void create_xrc_receive(void)
+static struct ibv_qp *xrc_target(struct ibv_xrcd **xrcd)
 {
 	struct ibv_xrcd_init_attr attr = {
 		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1,
 		.oflags = O_CREAT,
 	};
 
-	new_qp(IBV_QPT_XRC_RECV, (struct ibv_qp_init_attr_ex){
-		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
-		.xrcd = made(ibv_open_xrcd(ctx, &attr), "ibv_open_xrcd"),
+	*xrcd = made(ibv_open_xrcd(ctx, &attr), "ibv_open_xrcd");
+	return new_qp(IBV_QPT_XRC_RECV, (struct ibv_qp_init_attr_ex){
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = *xrcd,
 	});
+}
+
+static void create_xrc_receive(void)
+{
+	struct ibv_xrcd *xrcd;
+
+	xrc_target(&xrcd);
 }
 
 static void create_flag(uint64_t flag)
@@ -505,12 +512,8 @@ static void open_qp(void)
 		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE,
 		.qp_type = IBV_QPT_XRC_RECV,
 	};
-	struct ibv_xrcd_init_attr x = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1,
-		.oflags = O_CREAT,
-	};
 
-	a.xrcd = made(ibv_open_xrcd(ctx, &x), "ibv_open_xrcd");
+	a.qp_num = xrc_target(&a.xrcd)->qp_num;
 	made(ibv_open_qp(ctx, &a), "ibv_open_qp");
 }
 

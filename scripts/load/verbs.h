@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The tests of mroce-verbs: windows.c, placement.c, pma.c, datagrams.c, uc.c,
- * queues.c, states.c, dmabuf.c, rights.c.
+ * queues.c, states.c, dmabuf.c, rights.c,
+ * xrc.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -41,5 +42,7 @@ void test_sqd_reads(void);
 void test_sqe(void);
 void test_dmabuf(void);
 void test_rights(void);
+void test_xrc(void);
+void test_xrc_lossy(void);
 
 #endif

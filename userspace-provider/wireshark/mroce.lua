@@ -96,7 +96,7 @@ flags("flags", "Flags", {
 field("psize", ProtoField.uint16, "Payload of a packet")
 field("stamp", ProtoField.uint32, "Stamp (16 ns)")
 field("backlog", ProtoField.uint32, "Backlog (KiB)")
-field("floor", ProtoField.uint32, "Floor of responses")
+field("floor", ProtoField.uint32, "Floor of responses, or queue (XRC)")
 field("crc", ProtoField.uint32, "CRC", base.HEX)
 field("payload", ProtoField.bytes, "Payload")
 field("padding", ProtoField.bytes, "Padding")
@@ -135,6 +135,7 @@ field("log_messages", ProtoField.uint8, "Window in messages, power of two")
 field("status", ProtoField.uint8, "Status", base.DEC, statuses)
 field("reads", ProtoField.uint8, "Reads and atomics outstanding")
 flags("open.flags", "Flags", { { "ACKREQ", 0x04 } })
+field("open.kind", ProtoField.uint8, "Kind of queue pairs", base.DEC, { [0] = "RC", [1] = "XRC" })
 field("version_min", ProtoField.uint8, "Lowest version spoken")
 field("version_max", ProtoField.uint8, "Highest version spoken")
 field("npaths", ProtoField.uint8, "Paths")
@@ -216,7 +217,8 @@ local layouts = {
 		size = 56,
 		{ 16, 4, "own_qpn" }, { 20, 4, "peer_qpn" }, { 24, 4, "psn" }, { 28, 4, "stream" }, { 32, 4, "to_stream" },
 		{ 36, 4, "credit" }, { 40, 4, "attempt" }, { 44, 1, "log_packets" }, { 45, 1, "log_messages" },
-		{ 46, 1, "status" }, { 47, 1, "reads" }, { 48, 1, "open.flags" }, { 49, 3, "reserved" }, { 52, 4, "stamp" },
+		{ 46, 1, "status" }, { 47, 1, "reads" }, { 48, 1, "open.flags" }, { 49, 1, "open.kind" },
+		{ 50, 2, "reserved" }, { 52, 4, "stamp" },
 	},
 	HELLO = {
 		size = 280,

@@ -372,6 +372,7 @@ int mroce_parse_open(const void *p, size_t len, struct mroce_open *o)
 	o->status = w->status;
 	o->reads = w->reads;
 	o->flags = w->flags;
+	o->kind = w->kind;
 	o->stamp = be32_to_cpu(w->stamp);
 
 	if (o->own_qpn & ~QPN_MASK || o->peer_qpn & ~QPN_MASK)
@@ -400,6 +401,7 @@ size_t mroce_build_open(void *p, const struct mroce_open *o)
 	w->status = o->status;
 	w->reads = o->reads;
 	w->flags = o->flags;
+	w->kind = o->kind;
 	memset(w->reserved, 0, sizeof(w->reserved));
 	w->stamp = cpu_to_be32(o->stamp);
 	return sizeof(*w);

@@ -75,7 +75,7 @@ struct mroce_control {
 struct mroce_open {
 	struct mroce_base base;
 	u32 own_qpn, peer_qpn, psn, stream, to, credit, attempt, stamp;
-	u8 log_packets, log_messages, status, reads, flags;
+	u8 log_packets, log_messages, status, reads, flags, kind;
 };
 
 struct mroce_plane_addr {

@@ -65,6 +65,8 @@ static enum mroce_reason build_request(struct mroce_qp *qp, struct mroce_xmit *x
 	enum mroce_reason reason;
 	unsigned int done;
 
+	if (unlikely(qp->ib->qp_type == IB_QPT_XRC_INI))
+		mroce_xrc_name(x, s->srqn);
 	if (x->msg->opcode == MROCE_OP_ATOMIC_WRITE) {
 		skb_put_data(skb, &s->compare_add, fixed);
 		return MROCE_REASON_NONE;

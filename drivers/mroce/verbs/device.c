@@ -121,9 +121,9 @@ static int mroce_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_qp_wr = MROCE_MAX_QP_WR;
 	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
-				 IB_DEVICE_SRQ_RESIZE | IB_DEVICE_MEM_MGT_EXTENSIONS |
-				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B |
-				 MROCE_PLACEMENT_CAPS;
+				 IB_DEVICE_SRQ_RESIZE | IB_DEVICE_XRC |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B | MROCE_PLACEMENT_CAPS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = MROCE_MAX_SGE;
 	attr->max_recv_sge = MROCE_MAX_SGE;
@@ -477,6 +477,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.alloc_mw = mroce_alloc_mw,
 	.alloc_pd = mroce_alloc_pd,
 	.alloc_ucontext = mroce_alloc_ucontext,
+	.alloc_xrcd = mroce_alloc_xrcd,
 	.counter_alloc_stats = mroce_counter_alloc_stats,
 	.counter_bind_qp = mroce_counter_bind_qp,
 	.counter_dealloc = mroce_counter_dealloc,
@@ -490,6 +491,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 	.dealloc_mw = mroce_dealloc_mw,
 	.dealloc_pd = mroce_dealloc_pd,
 	.dealloc_ucontext = mroce_dealloc_ucontext,
+	.dealloc_xrcd = mroce_dealloc_xrcd,
 	.del_gid = mroce_del_gid,
 	.dereg_mr = mroce_dereg_mr,
 	.destroy_ah = mroce_destroy_ah,
@@ -528,6 +530,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_pd, mroce_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, mroce_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, mroce_ucontext, ib),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, mroce_xrcd, ib),
 };
 
 static const struct uapi_definition mroce_uapi[] = {
@@ -544,7 +547,7 @@ static void dev_init(struct mroce_dev *dev, struct net_device *ndev)
 	INIT_WORK(&dev->speed_work, query_speed);
 	/* programs fill them, and pay for them */
 	xa_init_flags(&dev->qp_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	xa_init_flags(&dev->srq_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->srq_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->ah_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mr_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->stream_xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);

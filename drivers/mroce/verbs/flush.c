@@ -225,10 +225,12 @@ void mroce_qp_quiesce(struct mroce_qp *qp, bool all)
 	if (h)
 		stop_receiving(qp, h, requests);
 	finish_sending(qp, requests);
-	if (qp->srq) {
+	if (mroce_qp_binds(qp))
 		mroce_qp_srq_unwait(qp);
+	if (qp->srq)
 		give_back(qp);
-	}
+	if (qp->xrcd)
+		mroce_xrc_give_back(qp);
 	if (h && requests) {
 		spin_lock_bh(&qp->lock);
 		qp->rxh = NULL;
@@ -340,7 +342,7 @@ void mroce_qp_flush_work(struct work_struct *work)
 	}
 	do {
 		more = flush_sends(qp, BATCH);
-		if (!qp->srq && state == IB_QPS_ERR) {
+		if (mroce_qp_has_rq(qp) && state == IB_QPS_ERR) {
 			/* datagrams are received under it */
 			spin_lock_bh(&qp->ud_lock);
 			more |= flush_recvs(qp, BATCH);

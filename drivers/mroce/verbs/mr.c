@@ -432,6 +432,28 @@ struct mroce_mr *mroce_mr_get_remote(struct mroce_dev *dev, struct ib_pd *pd, u3
 	return mr_get(dev, pd, qpn, key, access, addr, len, reason);
 }
 
+struct mroce_mr *mroce_mr_get_xrc(struct mroce_dev *dev, struct mroce_xrcd *xrcd, u32 qpn, u32 key,
+				  int access, u64 addr, u64 len, enum mroce_reason *reason)
+{
+	struct mroce_mr *mr = mr_lookup(dev, key);
+	struct ib_pd *pd;
+
+	*reason = MROCE_REASON_NAK_ACCESS;
+	if (!mr)
+		return NULL;
+	pd = READ_ONCE(mr->pd);
+	mroce_mr_put(mr);
+	mr = mr_get(dev, pd, qpn, key, access, addr, len, reason);
+	if (!mr)
+		return NULL;
+	/* a domain outlives its regions */
+	if (xa_load(&xrcd->pds, to_mpd(pd)->pdn))
+		return mr;
+	mroce_mr_put(mr);
+	*reason = MROCE_REASON_NAK_ACCESS;
+	return NULL;
+}
+
 void mroce_mr_put(struct mroce_mr *mr)
 {
 	if (unlikely(refcount_dec_and_test(&mr->refs)))

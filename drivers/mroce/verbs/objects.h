@@ -33,6 +33,10 @@ int mroce_kring_mmap(struct rdma_user_mmap_entry *entry, struct vm_area_struct *
 int mroce_alloc_pd(struct ib_pd *ib, struct ib_udata *udata);
 int mroce_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata);
 
+/* xrc.c */
+int mroce_alloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
+int mroce_dealloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
+
 /* mr.c */
 struct ib_mr *mroce_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *mroce_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,

@@ -71,11 +71,11 @@ static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32
 		       qp->resp_mask + 1);
 	mroce_qp_route(qp, attr);
 	mroce_rxs_init(&qp->rreq, false, id, attr->rq_psn, LOG_PACKETS,
-		       qp->srq ? LOG_SRQ : LOG_MESSAGES);
+		       mroce_qp_binds(qp) ? LOG_SRQ : LOG_MESSAGES);
 	mroce_rxs_init(&qp->rresp, true, id, 0, LOG_PACKETS, LOG_MESSAGES);
 	qp->rreq.reads_max = max_t(u32, attr->max_dest_rd_atomic, 1);
 	qp->rreq.rnr_timer = attr->min_rnr_timer;
-	if (!qp->srq)
+	if (mroce_qp_has_rq(qp))
 		qp->rreq.credit = mroce_rq_limit(&qp->rq);
 	qp->req.floor = &qp->rresp.base;
 	qp->answers = 0;
@@ -155,10 +155,15 @@ void mroce_qp_start(struct mroce_qp *qp)
 		.stream = qp->stream,
 		.log_packets = LOG_PACKETS,
 		.log_messages = LOG_MESSAGES,
+		.kind = mroce_qp_is_xrc(qp) ? MROCE_OPEN_XRC : MROCE_OPEN_RC,
 	};
 
 	spin_lock_bh(&qp->lock);
-	if (qp->state == IB_QPS_RTR) {
+	if (qp->xrcd) {
+		/* it only answers */
+		if (qp->state == IB_QPS_RTR)
+			qp->state = IB_QPS_RTS;
+	} else if (qp->state == IB_QPS_RTR) {
 		spin_lock(&h->lock);
 		req->reads_max = max_t(u8, attr->max_rd_atomic, 1);
 		req->rnr_retry = attr->rnr_retry;
@@ -341,18 +346,24 @@ void mroce_qp_opened(struct mroce_dev *dev, struct mroce_rxhalf *h, const struct
 		mroce_drop(dev, MROCE_REASON_NAK_NOT_READY);
 		goto put;
 	}
-	if (!qp->srq)
+	/* an initiator is never opened */
+	if (qp->ib->qp_type == IB_QPT_XRC_INI ||
+	    open->kind != (qp->xrcd ? MROCE_OPEN_XRC : MROCE_OPEN_RC)) {
+		reply->status = MROCE_OPEN_REFUSED;
+		goto put;
+	}
+	if (mroce_qp_has_rq(qp))
 		credit = mroce_rq_limit(&qp->rq);
 	spin_lock_bh(&qp->lock);
 	if (accept(qp, h, open)) {
 		reply->status = MROCE_OPEN_ACCEPT;
 		reply->stream = qp->stream;
 		reply->log_packets = LOG_PACKETS;
-		reply->log_messages = qp->srq ? LOG_SRQ : LOG_MESSAGES;
+		reply->log_messages = mroce_qp_binds(qp) ? LOG_SRQ : LOG_MESSAGES;
 		/* none at all would leave a READ waiting for ever: let it come and be refused */
 		reply->reads = max_t(u8, qp->attr.max_dest_rd_atomic, 1);
 		reply->credit = credit;
-		if (!qp->srq) {
+		if (mroce_qp_has_rq(qp)) {
 			spin_lock(&h->lock);
 			mroce_rxs_credit(&qp->rreq, credit);
 			spin_unlock(&h->lock);
@@ -451,7 +462,7 @@ void mroce_qp_credit(struct mroce_qp *qp)
 	bool wanted = false;
 	u32 credit;
 
-	if (!mroce_qp_is_rc(qp) || qp->srq)
+	if (!mroce_qp_is_rc(qp) || !mroce_qp_has_rq(qp))
 		return;
 	credit = mroce_rq_limit(&qp->rq);
 	spin_lock_bh(&qp->lock);
@@ -468,20 +479,59 @@ void mroce_qp_credit(struct mroce_qp *qp)
 	}
 }
 
-/* With a reference while it waits; leaving the states that receive comes before the last unwait. */
-void mroce_qp_srq_wait(struct mroce_qp *qp)
+/* qp->lock is held: @qp waits no longer. What was held for that is the caller's. */
+static struct mroce_srq *stop_waiting(struct mroce_qp *qp, bool *listed)
 {
-	struct mroce_srq *srq = qp->srq;
+	struct mroce_srq *srq = qp->waits_on;
+	unsigned long flags;
+
+	lockdep_assert_held(&qp->lock);
+	*listed = false;
+	if (!srq)
+		return NULL;
+	spin_lock_irqsave(&srq->waiters_lock, flags);
+	*listed = !list_empty(&qp->waiter.node);
+	list_del_init(&qp->waiter.node);
+	spin_unlock_irqrestore(&srq->waiters_lock, flags);
+	qp->waits_on = NULL;
+	return srq;
+}
+
+static void waited(struct mroce_qp *qp, struct mroce_srq *srq, bool listed)
+{
+	if (srq)
+		mroce_srq_put(srq);
+	if (listed)
+		mroce_qp_put(qp);
+}
+
+/*
+ * With a reference while it waits, and one to what it waits for; leaving the states that receive
+ * comes before the last unwait.
+ */
+void mroce_qp_srq_wait(struct mroce_qp *qp, struct mroce_srq *srq)
+{
+	struct mroce_srq *other = NULL;
+	bool listed = false;
 	unsigned long flags;
 
 	spin_lock_bh(&qp->lock);
-	spin_lock_irqsave(&srq->waiters_lock, flags);
-	if (mroce_qp_receives(qp) && list_empty(&qp->waiter.node)) {
-		mroce_qp_hold(qp);
-		list_add_tail(&qp->waiter.node, &srq->waiters);
+	/* XRC: the message that is in the way is of another than the one before */
+	if (qp->waits_on != srq)
+		other = stop_waiting(qp, &listed);
+	/* under the lock that who waits is taken from an SRQ with that goes */
+	if (mroce_qp_receives(qp) && !READ_ONCE(srq->gone)) {
+		if (!qp->waits_on)
+			qp->waits_on = mroce_srq_hold(srq);
+		spin_lock_irqsave(&srq->waiters_lock, flags);
+		if (list_empty(&qp->waiter.node)) {
+			mroce_qp_hold(qp);
+			list_add_tail(&qp->waiter.node, &srq->waiters);
+		}
+		spin_unlock_irqrestore(&srq->waiters_lock, flags);
 	}
-	spin_unlock_irqrestore(&srq->waiters_lock, flags);
 	spin_unlock_bh(&qp->lock);
+	waited(qp, other, listed);
 
 	mroce_rq_ask_doorbell(&srq->rq);
 	/* posted before the flag was there to be seen: nobody else will tell */
@@ -491,35 +541,41 @@ void mroce_qp_srq_wait(struct mroce_qp *qp)
 
 void mroce_qp_srq_unwait(struct mroce_qp *qp)
 {
-	struct mroce_srq *srq = qp->srq;
-	unsigned long flags;
-	bool waited;
+	struct mroce_srq *srq;
+	bool listed;
 
-	spin_lock_irqsave(&srq->waiters_lock, flags);
-	waited = !list_empty(&qp->waiter.node);
-	list_del_init(&qp->waiter.node);
-	spin_unlock_irqrestore(&srq->waiters_lock, flags);
-	if (waited)
-		mroce_qp_put(qp);
+	spin_lock_bh(&qp->lock);
+	srq = stop_waiting(qp, &listed);
+	spin_unlock_bh(&qp->lock);
+	waited(qp, srq, listed);
+}
+
+/* One that was taken from the list; it may wait again by now. */
+static void wake(struct mroce_srq *srq, struct mroce_qp *qp)
+{
+	struct mroce_srq *held = NULL;
+	struct mroce_txhalf *h;
+	bool listed = false;
+
+	spin_lock_bh(&qp->lock);
+	if (qp->waits_on == srq && list_empty(&qp->waiter.node))
+		held = stop_waiting(qp, &listed);
+	h = tell_credit(qp, mroce_qp_receives(qp), 0);
+	spin_unlock_bh(&qp->lock);
+	waited(qp, held, listed);
+	if (h) {
+		mroce_xmit_soon(h);
+		mroce_txhalf_put(h);
+	}
+	mroce_qp_put(qp);
 }
 
 void mroce_srq_wake(struct mroce_srq *srq)
 {
 	u32 n = mroce_srq_avail(srq);
 	struct mroce_srq_waiter *w;
-	struct mroce_txhalf *h;
-	struct mroce_qp *qp;
 
 	/* as many as there are buffers: the others would only be refused again */
-	while (n-- && (w = mroce_srq_next_waiter(srq))) {
-		qp = container_of(w, struct mroce_qp, waiter);
-		spin_lock_bh(&qp->lock);
-		h = tell_credit(qp, mroce_qp_receives(qp), 0);
-		spin_unlock_bh(&qp->lock);
-		if (h) {
-			mroce_xmit_soon(h);
-			mroce_txhalf_put(h);
-		}
-		mroce_qp_put(qp);
-	}
+	while (n-- && (w = mroce_srq_next_waiter(srq)))
+		wake(srq, container_of(w, struct mroce_qp, waiter));
 }

@@ -114,22 +114,27 @@ struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, 
 	return txs;
 }
 
+/* The queue pair of that number, or the next one, with a reference; NULL: it is going. */
+static bool next_qp(struct mroce_dev *dev, unsigned long *qpn, struct mroce_qp **qp)
+{
+	struct mroce_qp_handle *handle;
+
+	*qp = NULL;
+	rcu_read_lock();
+	handle = xa_find(&dev->qp_xa, qpn, ULONG_MAX, XA_PRESENT);
+	if (handle && refcount_inc_not_zero(&handle->refs))
+		*qp = to_mqp(handle->ib);
+	rcu_read_unlock();
+	return handle;
+}
+
 void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reason reason)
 {
 	unsigned long qpn = 0;
+	struct mroce_qp *qp;
 
-	for (;;) {
-		struct mroce_qp_handle *handle;
-		struct mroce_qp *qp = NULL;
-
-		rcu_read_lock();
-		handle = xa_find(&dev->qp_xa, &qpn, ULONG_MAX, XA_PRESENT);
-		if (handle && refcount_inc_not_zero(&handle->refs))
-			qp = to_mqp(handle->ib);
-		rcu_read_unlock();
-		if (!handle)
-			return;
-		if (qp && (!cq || qp->scq == cq || qp->rcq == cq)) {
+	for (; next_qp(dev, &qpn, &qp); qpn++) {
+		if (qp && (!cq || qp->scq == cq || READ_ONCE(qp->rcq) == cq)) {
 			mroce_qp_error(qp, reason);
 			/* of the device's end the device tells, and no route outlives it */
 			if (cq)
@@ -139,8 +144,20 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 		}
 		if (qp)
 			mroce_qp_put(qp);
-		if (qpn++ == ULONG_MAX)
-			return;
+		cond_resched();
+	}
+}
+
+void mroce_qps_leave(struct mroce_dev *dev, struct mroce_srq *srq)
+{
+	unsigned long qpn = 0;
+	struct mroce_qp *qp;
+
+	for (; next_qp(dev, &qpn, &qp); qpn++) {
+		if (qp) {
+			mroce_xrc_leave(qp, srq);
+			mroce_qp_put(qp);
+		}
 		cond_resched();
 	}
 }
@@ -163,7 +180,7 @@ void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells)
 	bool flush = false;
 
 	if (doorbells & MROCE_DOORBELL_RQ) {
-		if (!qp->srq)
+		if (mroce_qp_has_rq(qp))
 			mroce_rq_doorbell_seen(&qp->rq);
 		if (READ_ONCE(qp->state) == IB_QPS_ERR)
 			mroce_qp_flush_soon(qp);
@@ -254,7 +271,7 @@ static int mroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	struct mroce_qp *qp = to_mqp(ibqp);
 	int ret;
 
-	if (qp->user || qp->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
+	if (qp->user || !mroce_qp_has_rq(qp) || READ_ONCE(qp->state) == IB_QPS_RESET) {
 		*bad = wr;
 		return -EINVAL;
 	}
@@ -283,12 +300,22 @@ static int check_init(struct mroce_dev *dev, const struct ib_qp_init_attr *init,
 		if (user)
 			return -EPERM;
 		break;
+	case IB_QPT_XRC_INI:
+		/* kernel users have no request that names an SRQ */
+		if (!user)
+			return -EOPNOTSUPP;
+		break;
+	case IB_QPT_XRC_TGT:
+		/* the core's, whoever has asked for it */
+		break;
 	default:
 		return -EOPNOTSUPP;
 	}
 	if (init->create_flags || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq)
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return init->xrcd ? 0 : -EINVAL;
+	if (!init->send_cq || (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
 		return -EINVAL;
 	if (cap->max_send_wr > MROCE_MAX_QP_WR || cap->max_send_sge > MROCE_MAX_SGE ||
 	    cap->max_inline_data > MROCE_MAX_INLINE)
@@ -347,10 +374,20 @@ static int create_rq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
 {
 	struct mroce_bound *b = &qp->bound;
 
-	if (!qp->srq)
+	if (mroce_qp_has_rq(qp))
 		return mroce_rq_alloc(&qp->rq, ucontext, max(init->cap.max_recv_wr, 1U),
 				      init->cap.max_recv_sge, false, info);
+	if (!mroce_qp_binds(qp))
+		return 0;
 
+	if (qp->xrcd) {
+		b->from = kcalloc(MROCE_SRQ_AHEAD, sizeof(*b->from), GFP_KERNEL_ACCOUNT);
+		b->size = ALIGN(struct_size_t(struct mroce_recv, sge, MROCE_MAX_SGE), 8);
+		b->recvs = b->from ? kvcalloc(MROCE_SRQ_AHEAD, b->size, GFP_KERNEL_ACCOUNT) : NULL;
+		if (!b->recvs)
+			kfree(b->from);
+		return b->recvs ? 0 : -ENOMEM;
+	}
 	b->size = ALIGN(struct_size_t(struct mroce_recv, sge, qp->srq->rq.max_sge), 8);
 	b->ahead = clamp_t(u32, qp->srq->rq.entries / 8, 1, MROCE_SRQ_AHEAD);
 	b->recvs = kvcalloc(MROCE_SRQ_AHEAD, b->size, GFP_KERNEL_ACCOUNT);
@@ -359,10 +396,12 @@ static int create_rq(struct mroce_qp *qp, struct ib_ucontext *ucontext,
 
 static void free_rq(struct mroce_qp *qp)
 {
-	if (qp->srq)
-		kvfree(qp->bound.recvs);
-	else
+	if (mroce_qp_has_rq(qp)) {
 		mroce_rq_free(&qp->rq);
+	} else {
+		kfree(qp->bound.from);
+		kvfree(qp->bound.recvs);
+	}
 }
 
 static int enter_tables(struct mroce_qp *qp)
@@ -420,6 +459,8 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	ret = check_init(dev, init, udata);
 	if (ret)
 		return ret;
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		init->cap = (struct ib_qp_cap){};
 	if (!mroce_take(&dev->qps, MROCE_MAX_QP))
 		return -ENOMEM;
 	qp = kmem_cache_zalloc(qp_cache, GFP_KERNEL_ACCOUNT);
@@ -433,8 +474,10 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	qp->ib = ibqp;
 	qp->dev = dev;
 	qp->user = udata;
-	qp->scq = to_mcq(init->send_cq);
-	qp->rcq = to_mcq(init->recv_cq);
+	/* XRC: an initiator completes no receives, a target each to its SRQ's queue */
+	qp->scq = init->send_cq ? to_mcq(init->send_cq) : NULL;
+	qp->rcq = init->recv_cq ? to_mcq(init->recv_cq) : NULL;
+	qp->xrcd = init->qp_type == IB_QPT_XRC_TGT ? to_mxrcd(init->xrcd) : NULL;
 	qp->srq = init->srq ? to_msrq(init->srq) : NULL;
 	qp->state = IB_QPS_RESET;
 	/* before any caller of ours looks at it; the core sets it too, in its own time */

@@ -5,7 +5,7 @@
  * peer's READs take; sq.c takes requests from the send ring to the engine,
  * wqe.c reads and checks one, progress.c completes them; build.c fills packets; recv.c places
  * what arrives; responder.c is the cursor; flush.c the error state; ud.c datagrams and the GSI;
- * uc.c unreliable connections.
+ * uc.c unreliable connections, xrc.c what is particular to XRC; xrc.c what is particular to XRC.
  *
  * qp->lock is taken with bottom halves off; order qp->lock > half->lock > cq->lock, and
  * nothing is sent, copied from or to packets of a connection, or told to a program under it.
@@ -51,6 +51,7 @@ struct mroce_send {
 	u32 rkey;
 	u64 compare_add, swap;
 	u32 ah, qpn, qkey;
+	u32 srqn; /* XRC */
 	struct ib_mr *reg_mr; /* kernel: REG_MR */
 	u32 reg_key; /* and READ_WITH_INV: dies with its completion */
 	int reg_access;
@@ -140,12 +141,14 @@ struct mroce_responder {
  * @next: receive number to be bound next; those in [@done, @next) have one
  * @recvs: MROCE_SRQ_AHEAD slots of @size bytes
  * @ahead: at most so many at once
+ * @from: XRC target: the SRQ that each is of, with a reference
  */
 struct mroce_bound {
 	spinlock_t lock; /* of all below */
 	u32 next, done;
 	u32 ahead, size;
 	void *recvs;
+	struct mroce_srq **from;
 };
 
 /*
@@ -192,7 +195,9 @@ struct mroce_uc_qp {
  * @lock: bottom halves off. State, send queue, completions of sends.
  * @state: IB_QPS_*
  * @attr: as set by modify_qp
- * @bound: instead of @rq, with an SRQ
+ * @bound: instead of @rq, with an SRQ or for those of an XRC domain
+ * @xrcd: XRC target: its domain; @rcq is then where it completed last, and only compared
+ * @waiter, @waits_on: in the list of that SRQ, with a reference; under @lock
  * @stream: own id, drawn at each entry into RTR; 0: none
  * @saddr, @daddr: of the address vector
  * @txh, @rxh: halves; @rxh is NULL until the peer is heard. Under @lock.
@@ -227,6 +232,8 @@ struct mroce_qp {
 	struct mroce_rq rq;
 	struct mroce_bound bound;
 	struct mroce_srq_waiter waiter;
+	struct mroce_srq *waits_on;
+	struct mroce_xrcd *xrcd;
 
 	u32 stream;
 	struct in6_addr saddr, daddr;
@@ -299,6 +306,9 @@ static inline struct mroce_qp *mroce_qp_of(struct mroce_txs *txs)
 static inline struct mroce_mr *mroce_qp_mr_get(struct mroce_qp *qp, u32 rkey, int access, u64 addr,
 					       u64 len, enum mroce_reason *reason)
 {
+	if (unlikely(qp->xrcd))
+		return mroce_mr_get_xrc(qp->dev, qp->xrcd, qp->ib->qp_num, rkey, access, addr, len,
+					reason);
 	return mroce_mr_get_remote(qp->dev, qp->ib->pd, qp->ib->qp_num, rkey, access, addr, len,
 				   reason);
 }
@@ -312,9 +322,27 @@ static inline bool mroce_qp_receives(const struct mroce_qp *qp)
 	       state == IB_QPS_SQE;
 }
 
+static inline bool mroce_qp_is_xrc(const struct mroce_qp *qp)
+{
+	return qp->ib->qp_type == IB_QPT_XRC_INI || qp->ib->qp_type == IB_QPT_XRC_TGT;
+}
+
+/* reliable, so of a connection; XRC included */
 static inline bool mroce_qp_is_rc(const struct mroce_qp *qp)
 {
-	return qp->ib->qp_type == IB_QPT_RC;
+	return qp->ib->qp_type == IB_QPT_RC || mroce_qp_is_xrc(qp);
+}
+
+/* a receive queue of its own */
+static inline bool mroce_qp_has_rq(const struct mroce_qp *qp)
+{
+	return !qp->srq && !mroce_qp_is_xrc(qp);
+}
+
+/* Its messages take buffers of SRQs, which are bound to them. */
+static inline bool mroce_qp_binds(const struct mroce_qp *qp)
+{
+	return qp->srq || qp->xrcd;
 }
 
 static inline bool mroce_qp_is_uc(const struct mroce_qp *qp)
@@ -367,7 +395,7 @@ void mroce_qp_disconnect(struct mroce_qp *qp);
 /* Tells the peer, as far as it was ever heard of, once, that nothing more comes or is answered. */
 void mroce_qp_say_close(struct mroce_qp *qp);
 /* the stream was refused for want of a buffer in the SRQ: it is told when one is posted */
-void mroce_qp_srq_wait(struct mroce_qp *qp);
+void mroce_qp_srq_wait(struct mroce_qp *qp, struct mroce_srq *srq);
 void mroce_qp_srq_unwait(struct mroce_qp *qp);
 /*
  * Is @h the receiving half that the peer of @qp sends on? Attaches the response space where
@@ -432,13 +460,41 @@ struct mroce_cursor {
 void mroce_cursor_begin(struct mroce_cursor *c, struct mroce_rxhalf *h, struct mroce_rxs *rxs);
 void mroce_cursor_run(struct mroce_cursor *c, struct mroce_qp *qp, struct mroce_rxhalf *h,
 		      struct mroce_rxs *rxs);
-/* The buffer of a receive number, bound now if need be; NULL, and why in *@nack. */
-struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u8 *nack);
-/* it is complete */
-void mroce_qp_recv_done(struct mroce_qp *qp, u32 rsn);
+/*
+ * The buffer of a receive number, bound now if need be; NULL, and why in *@nack. @srqn: XRC target:
+ * of which SRQ.
+ */
+struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u32 srqn, u8 *nack);
 /* the message may be served; NONE, or how it is refused */
 u8 mroce_qp_admit(struct mroce_qp *qp, u8 opcode, u64 addr, u32 rkey, u32 length, u32 imm);
 void mroce_rq_cqe(struct mroce_qp *qp, u64 wr_id, const struct mroce_cqe *from, bool solicited);
+
+/* xrc.c */
+/* a message that takes a buffer says of which SRQ */
+void mroce_xrc_name(struct mroce_xmit *x, u32 srqn);
+static inline u32 mroce_xrc_named(const struct mroce_data *d)
+{
+	return mroce_opinfo[d->opcode].place ? d->rkey : d->floor;
+}
+
+/* as mroce_qp_recv(); buffers are bound in the order of receive numbers */
+struct mroce_recv *mroce_xrc_bind(struct mroce_qp *qp, u32 rsn, u32 srqn, u8 *nack);
+/* protection domain of the buffer that is bound to @rsn */
+struct ib_pd *mroce_xrc_pd(struct mroce_qp *qp, u32 rsn);
+/* The receive request of number @rsn completes, at the cursor; false: none is bound to it. */
+bool mroce_xrc_complete(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *cqe, bool solicited);
+/* buffers that are bound and were never completed, newest first */
+void mroce_xrc_give_back(struct mroce_qp *qp);
+/* the stream was refused for want of a buffer in that SRQ */
+void mroce_xrc_wait(struct mroce_qp *qp, u32 srqn);
+/* The SRQ goes: a queue pair that waits for it does so no longer, one with a buffer of it ends. */
+void mroce_xrc_leave(struct mroce_qp *qp, struct mroce_srq *srq);
+
+/* where what the buffer of @rsn names is looked up */
+static inline struct ib_pd *mroce_qp_recv_pd(struct mroce_qp *qp, u32 rsn)
+{
+	return unlikely(qp->xrcd) ? mroce_xrc_pd(qp, rsn) : qp->ib->pd;
+}
 
 /* recv.c */
 void mroce_packet_free(struct mroce_dev *dev, struct mroce_packet *p);

@@ -137,7 +137,7 @@ static void reset(struct mroce_qp *qp)
 	qp->error = MROCE_REASON_NONE;
 	qp->attr = (struct ib_qp_attr){.cap = qp->attr.cap};
 	spin_unlock(&qp->lock);
-	if (!qp->srq)
+	if (mroce_qp_has_rq(qp))
 		mroce_rq_reset(&qp->rq);
 	spin_unlock_bh(&qp->ud_lock);
 }

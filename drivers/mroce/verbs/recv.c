@@ -68,7 +68,7 @@ static bool refuse(struct verdict *v, u8 nack, u8 status, enum mroce_reason reas
 	return false;
 }
 
-static bool place_sges(struct mroce_qp *qp, const struct mroce_rxop *op,
+static bool place_sges(struct mroce_qp *qp, struct ib_pd *pd, const struct mroce_rxop *op,
 		       const struct mroce_sge *sge, u32 num_sge, struct sk_buff *skb,
 		       unsigned int off, u64 mask, enum mroce_reason *reason)
 {
@@ -79,7 +79,7 @@ static bool place_sges(struct mroce_qp *qp, const struct mroce_rxop *op,
 
 		if (!len)
 			continue;
-		*reason = mroce_sge_from_skb(qp->dev, qp->ib->pd, sge, num_sge,
+		*reason = mroce_sge_from_skb(qp->dev, pd, sge, num_sge,
 					     op->data.offset + offset_of(op, i), skb,
 					     off + offset_of(op, i), len, ends_message(op, i, n));
 		if (*reason)
@@ -94,14 +94,15 @@ static bool place_send(struct mroce_qp *qp, const struct mroce_rxop *op, struct 
 	struct mroce_recv *recv;
 	enum mroce_reason reason;
 
-	recv = mroce_qp_recv(qp, op->data.rsn, &v->nack);
+	recv = mroce_qp_recv(qp, op->data.rsn, mroce_xrc_named(&op->data), &v->nack);
 	if (!recv) {
 		v->timer = qp->rreq.rnr_timer;
 		return false;
 	}
 	if (op->data.length > recv->length)
 		return refuse(v, MROCE_N_LENGTH, IB_WC_LOC_LEN_ERR, MROCE_REASON_NAK_LENGTH);
-	if (!place_sges(qp, op, recv->sge, recv->num_sge, skb, off, op->claimed, &reason))
+	if (!place_sges(qp, mroce_qp_recv_pd(qp, op->data.rsn), op, recv->sge, recv->num_sge, skb,
+			off, op->claimed, &reason))
 		return refuse(v, MROCE_N_OPERATION, IB_WC_LOC_PROT_ERR, reason);
 	return true;
 }
@@ -125,7 +126,8 @@ static bool place_write(struct mroce_qp *qp, const struct mroce_rxop *op, struct
 	u32 i, n;
 	u64 mask;
 
-	if (mroce_opinfo[d->opcode].receive && qp->srq && !mroce_qp_recv(qp, d->rsn, &v->nack)) {
+	if (mroce_opinfo[d->opcode].receive && mroce_qp_binds(qp) &&
+	    !mroce_qp_recv(qp, d->rsn, mroce_xrc_named(d), &v->nack)) {
 		v->timer = qp->rreq.rnr_timer;
 		return false;
 	}
@@ -227,7 +229,7 @@ static bool place_response(struct mroce_qp *qp, const struct mroce_rxop *op, str
 	if (!s)
 		return refuse(v, MROCE_N_LENGTH, IB_WC_SUCCESS, MROCE_REASON_RX_MALFORMED);
 	if (d->opcode == MROCE_OP_READ_RESP) {
-		place_sges(qp, op, s->sge, s->num_sge, skb, off, op->claimed, &reason);
+		place_sges(qp, qp->ib->pd, op, s->sge, s->num_sge, skb, off, op->claimed, &reason);
 	} else if (!skb_copy_bits(skb, off, &wire, sizeof(wire))) {
 		value = be64_to_cpu(wire);
 		reason = mroce_sge_write(qp->dev, qp->ib->pd, s->sge, s->num_sge, 0, &value,
@@ -268,7 +270,7 @@ static u32 place_sends(struct mroce_qp *qp, const struct mroce_rxop *op, struct 
 	for (i = 0; i < op->count; i++) {
 		u32 len = op->run[i].length;
 
-		recv = mroce_qp_recv(qp, rsn + i, &v->nack);
+		recv = mroce_qp_recv(qp, rsn + i, op->run[i].rkey, &v->nack);
 		if (!recv) {
 			v->timer = qp->rreq.rnr_timer;
 			break;
@@ -277,8 +279,11 @@ static u32 place_sends(struct mroce_qp *qp, const struct mroce_rxop *op, struct 
 			refuse(v, MROCE_N_LENGTH, IB_WC_LOC_LEN_ERR, MROCE_REASON_NAK_LENGTH);
 			break;
 		}
-		reason = len ? mroce_sge_from_skb(qp->dev, qp->ib->pd, recv->sge, recv->num_sge, 0,
-						  skb, off, len, true) : MROCE_REASON_NONE;
+		reason = MROCE_REASON_NONE;
+		if (len)
+			reason = mroce_sge_from_skb(qp->dev, mroce_qp_recv_pd(qp, rsn + i),
+						    recv->sge, recv->num_sge, 0, skb, off, len,
+						    true);
 		if (reason) {
 			refuse(v, MROCE_N_OPERATION, IB_WC_LOC_PROT_ERR, reason);
 			break;
@@ -291,7 +296,7 @@ static u32 place_sends(struct mroce_qp *qp, const struct mroce_rxop *op, struct 
 static u32 place_writes(struct mroce_qp *qp, const struct mroce_rxop *op, struct sk_buff *skb,
 			unsigned int off, struct verdict *v)
 {
-	bool binds = mroce_opinfo[op->data.opcode].receive && qp->srq;
+	bool binds = mroce_opinfo[op->data.opcode].receive && mroce_qp_binds(qp);
 	struct mroce_mr *mr = NULL;
 	enum mroce_reason reason;
 	u32 i, rkey = 0;
@@ -303,7 +308,7 @@ static u32 place_writes(struct mroce_qp *qp, const struct mroce_rxop *op, struct
 	for (i = 0; i < op->count; i++) {
 		const struct mroce_small *m = &op->run[i];
 
-		if (binds && !mroce_qp_recv(qp, op->data.rsn + i, &v->nack)) {
+		if (binds && !mroce_qp_recv(qp, op->data.rsn + i, 0, &v->nack)) {
 			v->timer = qp->rreq.rnr_timer;
 			break;
 		}
@@ -472,24 +477,33 @@ u32 mroce_qp_fresh_credit(struct mroce_qp *qp, u8 opcode, u32 rsn)
 	s32 left = mroce_seq_diff(READ_ONCE(qp->rreq.credit), rsn);
 
 	/* no response consumes one */
-	if (qp->srq || !mroce_opinfo[opcode].receive || left > (s32)(qp->rq.entries / 2))
+	if (!mroce_qp_has_rq(qp) || !mroce_opinfo[opcode].receive ||
+	    left > (s32)(qp->rq.entries / 2))
 		return MROCE_CREDIT_NONE;
 	return mroce_rq_limit(&qp->rq);
 }
 
-static void refused(struct mroce_qp *qp, const struct mroce_rxop *op, u32 rsn)
+/* @n: of a run the message that is refused */
+static void refused(struct mroce_qp *qp, const struct mroce_rxop *op, u32 n)
 {
 	if (op->refused != MROCE_N_RNR)
 		return;
-	if (qp->srq)
-		mroce_qp_srq_wait(qp);
-	else if (mroce_rq_want_doorbell(&qp->rq, rsn))
+	if (unlikely(qp->xrcd))
+		mroce_xrc_wait(qp, op->run ? op->run[n].rkey : mroce_xrc_named(&op->data));
+	else if (qp->srq)
+		mroce_qp_srq_wait(qp, qp->srq);
+	else if (mroce_rq_want_doorbell(&qp->rq, mroce_rxop_rsn(op, n)))
 		mroce_qp_credit(qp);
 }
 
 /* The requester has these responses: they are let go before anything else that the packet does. */
-static bool release_responses(struct mroce_qp *qp, u32 floor)
+static bool release_responses(struct mroce_qp *qp, const struct mroce_data *d)
 {
+	u32 floor = d->floor;
+
+	/* which the number of an SRQ is in the place of */
+	if (unlikely(qp->xrcd) && mroce_opinfo[d->opcode].receive && !mroce_opinfo[d->opcode].place)
+		return false;
 	if (!mroce_seq_before(READ_ONCE(qp->resp.una), floor))
 		return false;
 	spin_lock(&qp->txh->lock);
@@ -540,6 +554,9 @@ bool mroce_qp_claim_run(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroc
 	lockdep_assert_held(&h->lock);
 	if (rxs->rx != &h->rx)
 		return false;
+	/* each names an SRQ where a run has one floor */
+	if (unlikely(qp->xrcd) && !mroce_opinfo[op->data.opcode].place)
+		return false;
 	if (credit != MROCE_CREDIT_NONE && rxs->credit != MROCE_CREDIT_NONE)
 		mroce_rxs_credit(rxs, credit);
 	return mroce_rxs_claim_run(rxs, op, run);
@@ -578,10 +595,10 @@ void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 	mroce_qp_count(qp, MROCE_CNT_RX_PACKETS, op->count);
 	mroce_qp_count(qp, MROCE_CNT_RX_BYTES, op->bytes);
 	if (!op->claimed) {
-		refused(qp, op, op->data.rsn);
+		refused(qp, op, 0);
 		return;
 	}
-	if (!response && release_responses(qp, op->data.floor))
+	if (!response && release_responses(qp, &op->data))
 		settle = mroce_txhalf_hold(qp->txh);
 	if (op->run) {
 		n = place_run(qp, op, skb, off, &v);
@@ -615,7 +632,7 @@ void mroce_qp_place(struct mroce_qp *qp, struct mroce_rxhalf *h, struct mroce_rx
 		mroce_qp_count(qp, v.reason, 1);
 		mroce_drop(qp->dev, v.reason);
 	}
-	refused(qp, op, mroce_rxop_rsn(op, n));
+	refused(qp, op, n);
 	mroce_cursor_run(&cursor, qp, h, rxs);
 	if (settle) {
 		mroce_txhalf_settle(settle);

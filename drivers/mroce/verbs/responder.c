@@ -43,10 +43,12 @@ out:
 	return recv;
 }
 
-struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u8 *nack)
+struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u32 srqn, u8 *nack)
 {
 	struct mroce_recv *recv;
 
+	if (unlikely(qp->xrcd))
+		return mroce_xrc_bind(qp, rsn, srqn, nack);
 	if (qp->srq)
 		return bind_buffer(qp, rsn, nack);
 	recv = mroce_rq_recv(&qp->rq, rsn);
@@ -55,7 +57,7 @@ struct mroce_recv *mroce_qp_recv(struct mroce_qp *qp, u32 rsn, u8 *nack)
 	return recv;
 }
 
-void mroce_qp_recv_done(struct mroce_qp *qp, u32 rsn)
+static void recv_done(struct mroce_qp *qp, u32 rsn)
 {
 	struct mroce_bound *b = &qp->bound;
 
@@ -85,6 +87,8 @@ static bool complete_recv(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *
 	u64 wr_id;
 	u8 nack;
 
+	if (unlikely(qp->xrcd))
+		return mroce_xrc_complete(qp, rsn, cqe, solicited);
 	/* nearly always, and with one look */
 	if (!qp->srq && mroce_rq_complete(&qp->rq, rsn, &wr_id)) {
 		mroce_rq_cqe(qp, wr_id, cqe, solicited);
@@ -96,11 +100,11 @@ static bool complete_recv(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *
 	 */
 	if (rsn != (qp->srq ? READ_ONCE(qp->bound.done) : READ_ONCE(qp->rq.done)))
 		return false;
-	recv = mroce_qp_recv(qp, rsn, &nack);
+	recv = mroce_qp_recv(qp, rsn, 0, &nack);
 	if (!recv)
 		return false;
 	wr_id = recv->wr_id;
-	mroce_qp_recv_done(qp, rsn);
+	recv_done(qp, rsn);
 	mroce_rq_cqe(qp, wr_id, cqe, solicited);
 	return true;
 }
@@ -250,7 +254,8 @@ static void take_message(struct mroce_qp *qp, struct mroce_rxhalf *h, const stru
 		cqe.imm = (__force u32)cpu_to_be32(d->imm);
 	}
 	if (info->inv) {
-		reason = mroce_mr_invalidate(qp->dev, qp->ib->pd, qp->ib->qp_num, d->imm, true);
+		reason = mroce_mr_invalidate(qp->dev, mroce_qp_recv_pd(qp, d->rsn), qp->ib->qp_num,
+					     d->imm, true);
 		if (reason) {
 			refuse_message(qp, h, d, MROCE_N_OPERATION, IB_WC_LOC_PROT_ERR, reason);
 			return;

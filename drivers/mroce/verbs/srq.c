@@ -190,6 +190,18 @@ struct mroce_srq *mroce_srq_hold(struct mroce_srq *srq)
 	return srq;
 }
 
+struct mroce_srq *mroce_srq_find(struct mroce_dev *dev, u32 srqn)
+{
+	struct mroce_srq *srq;
+
+	xa_lock_bh(&dev->srq_xa);
+	srq = xa_load(&dev->srq_xa, srqn);
+	if (srq && !refcount_inc_not_zero(&srq->refs))
+		srq = NULL;
+	xa_unlock_bh(&dev->srq_xa);
+	return srq;
+}
+
 void mroce_srq_put(struct mroce_srq *srq)
 {
 	if (refcount_dec_and_test(&srq->refs))
@@ -206,6 +218,22 @@ static void free_given(struct mroce_srq *srq)
 		kfree(given);
 }
 
+/* Nobody finds it by its number, and nobody has a reference. */
+static void leave(struct mroce_srq *srq)
+{
+	struct mroce_dev *dev = to_mdev(srq->ib.device);
+
+	xa_erase_bh(&dev->srq_xa, srq->srqn);
+	if (srq->xrcd) {
+		WRITE_ONCE(srq->gone, true);
+		mroce_qps_leave(dev, srq);
+	}
+	mroce_srq_put(srq);
+	wait_for_completion(&srq->unused);
+	cancel_work_sync(&srq->event_work);
+	cancel_work_sync(&srq->wake_work);
+}
+
 int mroce_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
 	struct ib_ucontext *uctx = udata ? mroce_udata_ucontext(udata) : NULL;
@@ -215,7 +243,8 @@ int mroce_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib
 	struct ib_srq_attr *attr = &init->attr;
 	int err;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	/* kernel users have no request that would name one of type XRC */
+	if (init->srq_type != IB_SRQT_BASIC && (init->srq_type != IB_SRQT_XRC || !udata))
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || attr->max_wr > MROCE_MAX_SRQ_WR || attr->max_sge > MROCE_MAX_SGE ||
 	    attr->srq_limit > attr->max_wr)
@@ -239,10 +268,18 @@ int mroce_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib
 	attr->max_wr = srq->rq.entries;
 	attr->max_sge = srq->rq.max_sge;
 
-	err = xa_alloc_cyclic(&dev->srq_xa, &srq->srqn, srq, XA_LIMIT(1, 0xffffff),
-			      &dev->srqn_next, GFP_KERNEL);
+	if (init->srq_type == IB_SRQT_XRC) {
+		srq->xrcd = to_mxrcd(init->ext.xrc.xrcd);
+		err = mroce_xrcd_add(srq->xrcd, to_mpd(ib->pd));
+		if (err)
+			goto free_rq;
+	}
+	err = xa_alloc_cyclic_bh(&dev->srq_xa, &srq->srqn, srq, XA_LIMIT(1, 0xffffff),
+				 &dev->srqn_next, GFP_KERNEL);
 	if (err < 0)
-		goto free_rq;
+		goto leave_domain;
+	if (srq->xrcd)
+		ib->ext.xrc.srq_num = srq->srqn;
 
 	if (udata) {
 		resp.srqn = srq->srqn;
@@ -253,7 +290,11 @@ int mroce_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib
 	return 0;
 
 erase:
-	xa_erase(&dev->srq_xa, srq->srqn);
+	/* an initiator may have found it by its number */
+	leave(srq);
+leave_domain:
+	if (srq->xrcd)
+		mroce_xrcd_del(srq->xrcd, to_mpd(ib->pd));
 free_rq:
 	mroce_rq_free(&srq->rq);
 give:
@@ -375,12 +416,9 @@ int mroce_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 	struct mroce_dev *dev = to_mdev(ib->device);
 	struct mroce_srq *srq = to_msrq(ib);
 
-	xa_erase(&dev->srq_xa, srq->srqn);
-	mroce_srq_put(srq);
-	wait_for_completion(&srq->unused);
-	cancel_work_sync(&srq->event_work);
-	cancel_work_sync(&srq->wake_work);
-
+	leave(srq);
+	if (srq->xrcd)
+		mroce_xrcd_del(srq->xrcd, to_mpd(ib->pd));
 	mutex_destroy(&srq->resize);
 	free_given(srq);
 	mroce_rq_free(&srq->rq);

@@ -56,6 +56,28 @@ static inline struct mroce_pd *to_mpd(struct ib_pd *ib)
 	return container_of(ib, struct mroce_pd, ib);
 }
 
+/* ---- XRC domains (verbs/xrc.c) ---- */
+
+/**
+ * struct mroce_xrcd - a domain of XRC targets and of the SRQs that they deliver to
+ * @pds: protection domains of these SRQs, by number: how many are of each
+ * @mutex: changes of @pds
+ */
+struct mroce_xrcd {
+	struct ib_xrcd ib;
+	struct xarray pds;
+	struct mutex mutex; /* changes of @pds */
+};
+
+static inline struct mroce_xrcd *to_mxrcd(struct ib_xrcd *ib)
+{
+	return container_of(ib, struct mroce_xrcd, ib);
+}
+
+/* an SRQ of the protection domain has come, or goes */
+int mroce_xrcd_add(struct mroce_xrcd *xrcd, struct mroce_pd *pd);
+void mroce_xrcd_del(struct mroce_xrcd *xrcd, struct mroce_pd *pd);
+
 /* ---- memory regions (verbs/mr.c, verbs/access.c), windows (verbs/mw.c) ---- */
 
 #define MROCE_ONE_STEP	62 /* shift of a region whose addresses follow each other */
@@ -171,6 +193,9 @@ struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, 
 struct mroce_mr *mroce_mr_get_remote(struct mroce_dev *dev, struct ib_pd *pd, u32 qpn, u32 key,
 				     int access, u64 addr, u64 len, enum mroce_reason *reason);
 void mroce_mr_put(struct mroce_mr *mr);
+/* the same of whichever domain has an SRQ in @xrcd */
+struct mroce_mr *mroce_mr_get_xrc(struct mroce_dev *dev, struct mroce_xrcd *xrcd, u32 qpn, u32 key,
+				  int access, u64 addr, u64 len, enum mroce_reason *reason);
 /* where the region behind a key begins, if there is one; mroce_mr_get_remote() judges the key */
 u64 mroce_mr_start(struct mroce_dev *dev, u32 key);
 
@@ -347,6 +372,8 @@ struct mroce_srq {
 	u32 ngiven;
 	struct work_struct event_work, wake_work;
 	struct mutex resize;		/* one at a time */
+	struct mroce_xrcd *xrcd;	/* of type XRC; else NULL */
+	bool gone;			/* XRC: no buffer is bound any more */
 };
 
 struct mroce_srq_waiter {
@@ -377,6 +404,8 @@ void mroce_srq_unwait(struct mroce_srq *srq, struct mroce_srq_waiter *w);
 /* takes the longest waiter off the list, for mroce_srq_wake(); NULL */
 struct mroce_srq_waiter *mroce_srq_next_waiter(struct mroce_srq *srq);
 struct mroce_srq *mroce_srq_hold(struct mroce_srq *srq);
+/* with a reference; NULL: there is none of that number */
+struct mroce_srq *mroce_srq_find(struct mroce_dev *dev, u32 srqn);
 void mroce_srq_put(struct mroce_srq *srq);
 
 /* ---- address handles (verbs/ah.c) ---- */
@@ -413,6 +442,8 @@ extern const struct ib_device_ops mroce_qp_ops;
 extern const struct uapi_definition mroce_qp_uapi[];
 /* CQ overflow or device removal: queue pairs of @cq (or all) to the error state; process context */
 void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reason reason);
+/* an SRQ of type XRC goes: none waits for it or uses its buffers any more, once it has flushed */
+void mroce_qps_leave(struct mroce_dev *dev, struct mroce_srq *srq);
 /* an SRQ doorbell came */
 void mroce_srq_wake(struct mroce_srq *srq);
 

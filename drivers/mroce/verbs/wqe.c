@@ -183,6 +183,8 @@ bool mroce_wqe_fetch(struct mroce_qp *qp, const struct mroce_sq_wqe *wqe, struct
 			.length = w.bind.length,
 			.access = w.bind.access,
 		};
+	} else if (qp->ib->qp_type == IB_QPT_XRC_INI) {
+		s->srqn = w.xrc.srqn;
 	} else if (mroce_qp_is_ud(qp)) {
 		s->ah = w.ud.ah;
 		s->qpn = w.ud.qpn;

@@ -120,6 +120,7 @@ enum mroce_wqe_opcode {
  * @atomic: operands of CMP_SWAP (@compare_add is compared) and FETCH_ADD (@compare_add is added);
  *   the 8 bytes of an ATOMIC_WRITE are @compare_add, as they lie in memory
  * @ud: UD only; @ah is the number that create_ah returned
+ * @xrc: SEND*, WRITE_IMM of an XRC queue pair: number of the peer's SRQ
  * @bind: BIND_MW: bytes, lkey of the region, IB_ACCESS_* of the window; @length 0 unbinds
  * @reserved: 0
  */
@@ -144,6 +145,10 @@ struct mroce_sq_wqe {
 			__u32 qkey;
 			__u32 reserved;
 		} ud;
+		struct {
+			__u32 srqn;
+			__u32 reserved[3];
+		} xrc;
 		struct {
 			__aligned_u64 length;
 			__u32 lkey;
