@@ -270,6 +270,7 @@ void rx_half_free(struct rx_half *h);
 struct rx_half *rx_half_find(struct soft *s, const struct soft_datagram *d, uint64_t id);
 
 /* path.c */
+void flights_drop(struct path *p);
 void path_start(struct path *p, bool fresh);
 void path_timers(struct path *p);
 struct flight *path_send(struct path *p, uint8_t type, void *packet, size_t length, uint32_t bytes);

@@ -153,12 +153,9 @@ void half_free(struct half *h)
 		at = &(*at)->next;
 	*at = h->next;
 	for (i = 0; i < MAX_PATHS; i++) {
-		struct path *p = &h->path[i];
-
-		for (; p->flight && p->oldest != p->next; p->oldest++)
-			if (p->flight[p->oldest % FLIGHT].message)
-				message_put(p->flight[p->oldest % FLIGHT].message);
-		free(p->flight);
+		if (h->path[i].flight)
+			flights_drop(&h->path[i]);
+		free(h->path[i].flight);
 	}
 	while (h->control) {
 		struct control *c = h->control;

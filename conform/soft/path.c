@@ -10,6 +10,16 @@ static unsigned int cost(const struct half *h)
 	return h->payload + PACKET_COST;
 }
 
+void flights_drop(struct path *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < FLIGHT; i++)
+		if (p->flight[i].message)
+			message_put(p->flight[i].message);
+	memset(p->flight, 0, FLIGHT * sizeof(*p->flight));
+}
+
 /* A new epoch: what was in flight is sent again, numbers and all that was measured start afresh */
 void path_start(struct path *p, bool fresh)
 {
@@ -22,18 +32,14 @@ void path_start(struct path *p, bool fresh)
 
 		if (f->state == IN_FLIGHT)
 			packet_again(h, f, LOST);
-		if (f->message)
-			message_put(f->message);
-		f->message = NULL;
-		f->state = FREE;
 	}
+	flights_drop(p);
 	*p = (struct path){
 		.half = h, .index = p->index, .epoch = p->epoch, .plane = p->plane, .flight = old, .next = 1, .oldest = 1,
 		.window = FIRST_WINDOW / h->paths, .start_up = true, .state = p->plane ? PROBING : ACTIVE,
 		.probe_at = h->soft->now, .last_ack = h->soft->now,
 		.port = MROCE_PATH_PORT_BASE + (soft_random(h->soft) & ((1 << MROCE_PATH_PORT_BITS) - 1)),
 	};
-	memset(old, 0, FLIGHT * sizeof(*old));
 	if (p->window < cost(h))
 		p->window = cost(h);
 }

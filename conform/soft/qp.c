@@ -148,6 +148,16 @@ int soft_ready_to_send(struct soft_qp *qp)
 	return 0;
 }
 
+int soft_ready_to_send_with(struct soft_qp *qp, uint32_t sq_psn, unsigned int timeout, unsigned int retry,
+			    unsigned int rnr_retry)
+{
+	qp->connect.sq_psn = qp->psn = sq_psn;
+	qp->connect.timeout = timeout;
+	qp->connect.retry = retry;
+	qp->connect.rnr_retry = rnr_retry;
+	return soft_ready_to_send(qp);
+}
+
 /* The first request that is not complete fails with @status, all behind it are flushed; so are receives */
 void qp_fail(struct soft_qp *qp, enum soft_status status)
 {

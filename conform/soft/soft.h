@@ -99,6 +99,9 @@ struct soft_qp *soft_qp(struct soft *s, enum soft_type type, unsigned int access
 uint32_t soft_qpn(const struct soft_qp *qp);
 int soft_ready_to_receive(struct soft_qp *qp, const struct soft_connect *c);
 int soft_ready_to_send(struct soft_qp *qp);
+/* with attributes that are known only now, as in Verbs */
+int soft_ready_to_send_with(struct soft_qp *qp, uint32_t sq_psn, unsigned int timeout, unsigned int retry,
+			    unsigned int rnr_retry);
 void soft_qp_error(struct soft_qp *qp);
 void soft_qp_drop(struct soft_qp *qp);
 void soft_qkey(struct soft_qp *qp, uint32_t qkey);
