@@ -109,9 +109,11 @@ static void clause(FILE *f, const char *text, const char *label)
 		return;
 	}
 	end = strstr(at + 1, "\n\n");
+	if (!end)
+		end = at + strlen(at);
 	fputs("<details><summary>", f);
 	fprintf(f, "[%s]</summary>", label);
-	while (++at != (end ? end : at + strlen(at))) {
+	while (++at != end) {
 		char one[2] = { *at, 0 };
 
 		if (*at == '`' || *at == '*')
