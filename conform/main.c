@@ -15,10 +15,11 @@
 
 enum { MOST_CASES = 4096 };
 
-extern const struct chapter chapter_handshake, chapter_malformed;
+extern const struct chapter chapter_handshake, chapter_malformed, chapter_formats,
+	chapter_placement;
 
 static const struct chapter *const chapters[] = {
-	&chapter_handshake, &chapter_malformed,
+	&chapter_handshake, &chapter_malformed, &chapter_formats, &chapter_placement,
 };
 enum { CHAPTERS = sizeof(chapters) / sizeof(*chapters) };
 

@@ -33,24 +33,32 @@ static struct {
 } qps[OBJECTS];
 static struct ibv_srq *srqs[OBJECTS];
 
+static bool is_v2(const char *device_name, int index)
+{
+	char path[256], type[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/types/%d", device_name, index);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (!fgets(type, sizeof(type), f))
+		*type = 0;
+	fclose(f);
+	return strstr(type, "v2");
+}
+
 static int find_gids(const char *device_name)
 {
 	union ibv_gid g;
-	char path[256], type[32];
 	int i;
-	FILE *f;
 
 	for (i = 0; i < 256 && !ibv_query_gid(device, 1, i, &g); i++) {
 		int four = !memcmp(g.raw, "\0\0\0\0\0\0\0\0\0\0\377\377", 12);
 
-		snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/types/%d", device_name, i);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		/* link-local ones are no addresses to speak from here */
-		if (fgets(type, sizeof(type), f) && !strstr(type, "v2") && gid_index[four] < 0 && g.raw[0] != 0xfe)
+		/* of each address there are two, the other a name for the same; link-local ones are not to speak from here */
+		if (gid_index[four] < 0 && g.raw[0] != 0xfe && is_v2(device_name, i))
 			gid_index[four] = i;
-		fclose(f);
 	}
 	return gid_index[0] < 0 && gid_index[1] < 0;
 }
@@ -84,7 +92,7 @@ int backend_open(int argc, char **argv)
 		int i;
 
 		for (i = 0; i < 256 && !ibv_query_gid(device, 1, i, &g); i++)
-			if (!memcmp(g.raw, gid, 16)) {
+			if (!memcmp(g.raw, gid, 16) && is_v2(argv[0], i)) {
 				gid_index[!memcmp(gid, "\0\0\0\0\0\0\0\0\0\0\377\377", 12)] = i;
 				break;
 			}
