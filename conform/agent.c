@@ -412,7 +412,21 @@ void not_taken(struct t *t, struct out *o, unsigned int path, uint32_t number, c
 	need(t, !ack_bit(ack, number), "%s was taken: its bit (number %u) is set", what, number);
 }
 
-/* A Write and a Read go through it */
+void taken_at_last(struct t *t, const struct message *m, const char *what)
+{
+	uint64_t end = now_ms() + WAIT * t->patience;
+	uint32_t number;
+
+	do {
+		number = message_send_all(t, m, 0);
+		if (ack_bit(ack_for(t, m->s->out, 0, number), number))
+			return;
+		run(t, 5);
+	} while (now_ms() < end);
+	need(t, false, "%s was never taken", what);
+}
+
+/* A Write goes through it */
 void still_works(struct t *t, struct stream *s)
 {
 	uint8_t bytes[64];

@@ -16,15 +16,27 @@
 enum { MOST_CASES = 4096 };
 
 extern const struct chapter chapter_handshake, chapter_malformed, chapter_formats,
-	chapter_placement;
+	chapter_placement, chapter_sack, chapter_refusals;
 
 static const struct chapter *const chapters[] = {
 	&chapter_handshake, &chapter_malformed, &chapter_formats, &chapter_placement,
+	&chapter_sack, &chapter_refusals,
 };
 enum { CHAPTERS = sizeof(chapters) / sizeof(*chapters) };
 
 static struct verdict verdicts[MOST_CASES];
 static unsigned int cases;
+
+/* One of several with its name, which its argument tells apart */
+static bool namesake(const struct chapter *ch, const struct test_case *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < ch->n; i++)
+		if (&ch->cases[i] != c && !strcmp(ch->cases[i].name, c->name))
+			return true;
+	return false;
+}
 
 static void gather(void)
 {
@@ -41,7 +53,7 @@ static void gather(void)
 				v->chapter = chapters[i];
 				v->c = c;
 				v->ms = k;	/* until it runs: which of several */
-				if (c->count)
+				if (c->count || namesake(chapters[i], c))
 					snprintf(v->name, sizeof(v->name), "%s.%s-%ld", chapters[i]->name, c->name, c->arg + k);
 				else
 					snprintf(v->name, sizeof(v->name), "%s.%s", chapters[i]->name, c->name);

@@ -218,6 +218,8 @@ const struct mroce_wire_record *nack_for(struct t *t, struct out *o, unsigned in
 /* what we sent was taken, or was not */
 void taken(struct t *t, struct out *o, unsigned int path, uint32_t number, const char *what);
 void not_taken(struct t *t, struct out *o, unsigned int path, uint32_t number, const char *what);
+/* again and again, as a sender does after a refusal that is not fatal */
+void taken_at_last(struct t *t, const struct message *m, const char *what);
 void still_works(struct t *t, struct stream *s);
 
 /* a data packet of the target toward this stream */

@@ -348,7 +348,7 @@ static bool must_wait(struct soft_qp *qp, struct receiver *r, const struct data 
 	return g && !(g->access & SOFT_RELAXED) && d->flags & (MROCE_F_LAST | MROCE_F_ORDERED);
 }
 
-static enum landed refused(struct receiver *r, const struct data *d, uint8_t why, uint8_t *reason, uint8_t *timer)
+static enum landed refused(struct receiver *r, const struct data *d, uint8_t why, uint8_t *reason)
 {
 	*reason = why;
 	r->refusing = why;
@@ -356,7 +356,6 @@ static enum landed refused(struct receiver *r, const struct data *d, uint8_t why
 	r->refused_rsn = d->rsn;
 	r->refused_base = r->base;
 	r->fatal = why >= MROCE_N_ACCESS;
-	*timer = why == MROCE_N_RNR ? 12 : 1;
 	return NACKED;
 }
 
@@ -378,13 +377,13 @@ enum landed stream_input(struct soft_qp *qp, const struct data *d, uint8_t *reas
 	uint32_t ahead = d->spn - r->base;
 	uint8_t why = 0;
 
+	*timer = qp->connect.rnr_timer;	/* of all refusals from here only RNR has one */
 	if (before(d->spn, r->base) || (ahead < WINDOW && r->number[d->spn % WINDOW] != NOTHING))
 		return DUPLICATE;
 	if (r->refusing && reason_gone(qp, r))
 		r->refusing = 0;
 	if (r->refusing && !before(d->msn, r->refused_msn)) {
 		*reason = r->refusing;
-		*timer = r->refusing == MROCE_N_RNR ? 12 : 1;
 		return NACKED;
 	}
 	if (qp->state == SOFT_ERROR) {
@@ -392,7 +391,7 @@ enum landed stream_input(struct soft_qp *qp, const struct data *d, uint8_t *reas
 		return NACKED;
 	}
 	if (ahead >= WINDOW || d->msn - r->cursor >= MESSAGES)
-		return refused(r, d, MROCE_N_WINDOW, reason, timer);
+		return refused(r, d, MROCE_N_WINDOW, reason);
 	if (m->used && !(d->opcode == MROCE_OP_ERROR_RESP && m->opcode == MROCE_OP_READ_RESP) && !agrees(m, d))
 		return DROPPED;
 	if (m->used && m->replaced)
@@ -400,7 +399,7 @@ enum landed stream_input(struct soft_qp *qp, const struct data *d, uint8_t *reas
 	if (!response && !m->used)
 		why = judge_request(qp, d);
 	if (why) {
-		enum landed landed = refused(r, d, why, reason, timer);
+		enum landed landed = refused(r, d, why, reason);
 
 		if (r->fatal && r->cursor == d->msn && r->base == d->first)
 			qp_fail(qp, SOFT_FLUSHED);
@@ -419,11 +418,11 @@ enum landed stream_input(struct soft_qp *qp, const struct data *d, uint8_t *reas
 	}
 	if (!response && must_wait(qp, r, d)) {
 		if (!hold(r, d))
-			return refused(r, d, MROCE_N_HOLD, reason, timer);
+			return refused(r, d, MROCE_N_HOLD, reason);
 		r->number[d->spn % WINDOW] = HELD;
 	} else {
 		if (!copy(qp, d, response))
-			return refused(r, d, MROCE_N_ACCESS, reason, timer);
+			return refused(r, d, MROCE_N_ACCESS, reason);
 		r->number[d->spn % WINDOW] = PLACED;
 	}
 	m->placed++;
