@@ -16,11 +16,13 @@
 enum { MOST_CASES = 4096 };
 
 extern const struct chapter chapter_handshake, chapter_malformed, chapter_formats,
-	chapter_placement, chapter_sack, chapter_refusals;
+	chapter_placement, chapter_sack, chapter_refusals, chapter_requester, chapter_order,
+	chapter_acks, chapter_loss;
 
 static const struct chapter *const chapters[] = {
 	&chapter_handshake, &chapter_malformed, &chapter_formats, &chapter_placement,
-	&chapter_sack, &chapter_refusals,
+	&chapter_sack, &chapter_refusals, &chapter_requester, &chapter_order, &chapter_acks,
+	&chapter_loss,
 };
 enum { CHAPTERS = sizeof(chapters) / sizeof(*chapters) };
 

@@ -380,6 +380,23 @@ static struct in *in_by_id(struct t *t, const struct packet *p)
 	return NULL;
 }
 
+static void refuse(struct t *t, struct in *in, const struct packet *p)
+{
+	struct in_path *path = &in->path[base_of(p)->path];
+	struct mroce_wire_record r = {
+		.kind = MROCE_R_NACK, .reason = t->refuse, .timer = t->refuse_timer, .stream = htobe32(t->withhold->id),
+		.spn = htobe32(p->data.spn), .number = base_of(p)->number, .value = htobe32(p->data.msn),
+	};
+	uint32_t behind;
+
+	in_note(in, p, udp_now(), false);
+	behind = path->highest - be32toh(base_of(p)->number);
+	if (behind < MROCE_BITMAP_BITS)
+		path->bits[behind / 64] &= ~(1ULL << behind % 64);
+	ack_in(t, in, base_of(p)->path, &r, 1);
+	t->refusals++;
+}
+
 /* True: the case never sees it */
 static bool behind(struct t *t, struct packet *p)
 {
@@ -399,6 +416,12 @@ static bool behind(struct t *t, struct packet *p)
 	in = in_by_id(t, p);
 	if (!in)
 		return false;
+	if (t->withhold && b->type == MROCE_T_DATA && p->data.stream == t->withhold->own &&
+	    !(p->data.flags & MROCE_F_RESPONSE)) {
+		if (t->refuse && !before(p->data.msn, t->refuse_msn))
+			refuse(t, in, p);
+		return false;
+	}
 	if (t->mark)
 		p->d.tos |= CE;
 	in_note(in, p, udp_now(), true);
@@ -657,6 +680,10 @@ void case_begin(struct t *t, unsigned int index)
 	t->drop_every = 0;
 	t->share = t->allowance = 0;
 	t->filter = NULL;
+	t->withhold = NULL;
+	t->refuse = 0;
+	t->refuse_msn = 0;
+	t->refusals = 0;
 	t->tos = ECT0;
 	t->hops = 64;
 	t->ackreq = MROCE_F_ACKREQ;
@@ -673,6 +700,8 @@ void case_end(struct t *t)
 	t->mark = false;
 	t->drop_every = 0;
 	t->filter = NULL;
+	t->withhold = NULL;
+	t->refuse = 0;
 	t->share = t->allowance = 0;
 	if (t->agent >= 0)
 		try_ask(t, "clear");

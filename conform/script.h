@@ -125,6 +125,10 @@ struct t {
 	unsigned int drop_every;	/* of the numbered packets that come; 0: none */
 	uint32_t share, allowance;
 	bool (*filter)(struct t *t, struct packet *p);	/* true: it is as if it had not come */
+	struct stream *withhold;	/* its requests are not acknowledged: the case does that, or does not */
+	uint8_t refuse, refuse_timer;	/* or refuses them for this reason, from this message on */
+	uint32_t refuse_msn;
+	unsigned int refusals;
 	uint8_t tos, hops;
 	uint8_t ackreq;
 	uint32_t dropped;

@@ -162,6 +162,7 @@ static void arrived(struct path *p, struct flight *f)
 		if (m->packet[f->index] == LOST || m->packet[f->index] == REFUSED)
 			m->space->lost--;
 		m->packet[f->index] = DONE;
+		m->space->rnr_episodes = m->space->pause_doublings = 0;
 		while (m->low < m->packets && m->packet[m->low] == DONE)
 			m->low++;
 		m->space->qp->progress = p->half->soft->now;
