@@ -17,12 +17,14 @@ enum { MOST_CASES = 4096 };
 
 extern const struct chapter chapter_handshake, chapter_malformed, chapter_formats,
 	chapter_placement, chapter_sack, chapter_refusals, chapter_requester, chapter_order,
-	chapter_acks, chapter_loss;
+	chapter_acks, chapter_loss, chapter_congestion, chapter_paths, chapter_planes,
+	chapter_streams, chapter_datagrams, chapter_limits;
 
 static const struct chapter *const chapters[] = {
 	&chapter_handshake, &chapter_malformed, &chapter_formats, &chapter_placement,
 	&chapter_sack, &chapter_refusals, &chapter_requester, &chapter_order, &chapter_acks,
-	&chapter_loss,
+	&chapter_loss, &chapter_congestion, &chapter_paths, &chapter_planes, &chapter_streams,
+	&chapter_datagrams, &chapter_limits,
 };
 enum { CHAPTERS = sizeof(chapters) / sizeof(*chapters) };
 
