@@ -52,6 +52,7 @@ help:
 	@echo '  make [KDIR=...]     mroce.ko, for the running kernel or the one of KDIR, in build/KERNEL'
 	@echo '  make provider       the rdma-core provider, in build/provider'
 	@echo '  make load           the checking load generator, what tries Verbs (build/load/mroce-*), attacks (build/attack)'
+	@echo '  make conform        the conformance suite, its agents and the model of the protocol (build/conform/mroce-*)'
 	@echo '  make consumer       mroce.ko, and a kernel user of Verbs that tests a device, build/KERNEL/mroce_consumer.ko'
 	@echo '  make ceiling        mroce.ko, and trains without a protocol to compare with, build/KERNEL/mroce_ceiling.ko'
 	@echo '  make tool           the command for planes, paths and attributes, build/tool/mroce'
@@ -66,6 +67,7 @@ help:
 	@echo 'Test (root on Debian 12)'
 	@echo '  make test           everything below; ends with "N passed, N failed"'
 	@echo '  make kunit          the engine, in User-Mode Linux'
+	@echo '  make conform-check  the model of the protocol against itself and judged by the suite; clauses covered; no kernel'
 	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
 	@echo '  make test-programs  NVMe-oF, RDS, MPI and others over the device [GUESTS=...] [TESTS=...]; no part of make test'
 	@echo '  make matrix         the Debian packages: built, installed, tried, upgraded, removed; no part of make test'
@@ -102,7 +104,7 @@ ceiling:
 # ---- userspace
 
 RDMA_CORE ?=
-.PHONY: provider load tool
+.PHONY: provider load conform tool
 provider:
 	@tree="$(RDMA_CORE)"; [ -n "$$tree" ] || tree=$$(scripts/setup -p provider); \
 	userspace-provider/build.sh "$$tree" $(BUILD)/provider
@@ -110,6 +112,9 @@ provider:
 load:
 	@$(MAKE) -C scripts/load O=$(BUILD)/load
 	@$(MAKE) -C scripts/attack O=$(BUILD)/attack
+
+conform:
+	@$(MAKE) -C conform O=$(BUILD)/conform
 
 tool:
 	@$(MAKE) -C userspace-provider/tool O=$(BUILD)/tool
@@ -199,7 +204,7 @@ rules:
 # as scripts/test has them
 GUESTS ?=
 TESTS ?=
-.PHONY: setup uml-module kunit e2e test test-programs matrix demo bench cost
+.PHONY: setup uml-module kunit conform-check e2e test test-programs matrix demo bench cost
 setup:
 	@scripts/setup
 
@@ -209,6 +214,11 @@ uml-module:
 kunit:
 	@scripts/setup base uml
 	@scripts/test kunit
+
+conform-check: conform
+	@$(MAKE) -C conform O=$(BUILD)/conform check
+	@scripts/conform-soft
+	@scripts/conform-coverage
 
 e2e:
 	@scripts/setup

@@ -68,6 +68,7 @@ void script_close(struct t *t)
 			p->in = in->next;
 			free(in);
 		}
+		free(p->pool);
 		free(p);
 	}
 	if (t->agent >= 0)
@@ -309,7 +310,7 @@ struct stream *stream_new(struct t *t, struct out *o, const struct attributes *a
 
 struct stream *connected_with(struct t *t, const struct attributes *a)
 {
-	return stream_new(t, out_new(t, peer_main(t)), a);
+	return stream_new(t, out_shared(t, peer_main(t)), a);
 }
 
 struct stream *connected(struct t *t)

@@ -372,7 +372,7 @@ static void datagram_ends(struct t *t, long arg)
 		second->base.path = 1;
 		break;
 	case OTHER_EPOCH:
-		second->base.epoch = 1;
+		second->base.epoch++;
 		break;
 	case OTHER_TYPE:
 		second->base.type = MROCE_T_PROBE;

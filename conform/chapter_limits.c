@@ -90,7 +90,7 @@ static void held(struct t *t, long arg)
 
 static void garbage(struct t *t, long arg)
 {
-	struct stream *s = connected(t);
+	struct stream *s = stream_new(t, out_new(t, peer_main(t)), &(struct attributes){ DEFAULTS });
 	uint8_t bytes[1500];
 	size_t n, k;
 	long i;

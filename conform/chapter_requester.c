@@ -392,7 +392,9 @@ static void floor_moves(struct t *t, long arg)
 	pattern(payload, 64, 1);
 	for (i = 0; i < 5; i++) {
 		post(t, s, i, MROCE_OP_READ, 0, 64, 0x5000, 1, 0, 0, 0);
-		p = response_for(t, s, MROCE_OP_READ);
+		do {
+			p = response_for(t, s, MROCE_OP_READ);
+		} while (before(p->data.msn, i));
 		need(t, p->data.floor == i, "floor is %u, %u responses have landed", p->data.floor, i);
 		respond(t, s, p, MROCE_OP_READ_RESP, payload, 64, 0, i, i);
 		need(t, !completion(t, s).status, "Read %u fails", i);

@@ -200,16 +200,17 @@ static void old_epoch(struct t *t, long arg)
 	struct packet *ack;
 	uint8_t zero[64] = { 0 };
 	struct message m;
+	uint8_t epoch = o->path[0].epoch + 20;
 
-	o->path[0].epoch = 10;
+	o->path[0].epoch = epoch;
 	o->path[0].number = 1;
 	ack_for(t, o, 0, probe_send(t, o, 0));
-	o->path[0].epoch = 10 - arg;
+	o->path[0].epoch = epoch - arg;
 	o->path[0].number = 2;
 	pattern(payload, sizeof(payload), 1);
 	m = write_at(s, 0, payload, sizeof(payload));
 	message_send(t, &m, 0, 0);
-	o->path[0].epoch = 10;
+	o->path[0].epoch = epoch;
 	o->path[0].number = 3;
 	ack = ack_for(t, o, 0, probe_send(t, o, 0));
 	need(t, !ack_bit(ack, 2), "a packet of an older epoch is counted with the newer one");

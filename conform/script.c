@@ -7,6 +7,9 @@
 
 #include "script.h"
 
+/* of a half that is shared: cases, and ms after which a host may have forgotten it ([C9]) */
+enum { USES = 60, IDLE = 3000 };
+
 void fail(struct t *t, const char *file, int line, const char *format, ...)
 {
 	va_list a;
@@ -197,6 +200,7 @@ struct peer *peer_fresh(struct t *t)
 			old->in = in->next;
 			free(in);
 		}
+		free(old->pool);
 		free(old);
 	}
 	return peer_new(t, own);
@@ -228,6 +232,32 @@ struct out *out_new(struct t *t, struct peer *p)
 		o->path[i].number = 1;
 		o->path[i].port = MROCE_PATH_PORT_BASE + (random_of(t) & 0x3fff);
 	}
+	return o;
+}
+
+struct out *out_shared(struct t *t, struct peer *p)
+{
+	struct out *o = p->pool, **at;
+	unsigned int i;
+
+	if (o && (o->uses >= USES || now_ms() - o->used_at > IDLE)) {
+		p->pool = NULL;
+		free(o);
+		o = NULL;
+	}
+	if (!o) {
+		o = p->pool = out_new(t, p);
+		for (at = &t->outs; *at != o; at = &(*at)->next)
+			;
+		*at = o->next;		/* it outlives the case */
+	}
+	for (i = 0; o->uses && i < PATHS; i++) {
+		o->path[i].epoch++;
+		o->path[i].number = 1;
+		o->path[i].port = MROCE_PATH_PORT_BASE + (random_of(t) & 0x3fff);
+	}
+	o->uses++;
+	o->used_at = now_ms();
 	return o;
 }
 

@@ -57,6 +57,7 @@ struct peer {
 	uint64_t instance;
 	struct in *in;
 	uint32_t next_half;
+	struct out *pool;	/* a half that cases use one after the other */
 };
 
 /* our sending half toward the target */
@@ -71,6 +72,8 @@ struct out {
 		uint16_t port;
 		uint32_t number;	/* the next */
 	} path[PATHS];
+	unsigned int uses;
+	uint64_t used_at;
 };
 
 struct stream {			/* our queue pair, and the target's */
@@ -177,6 +180,8 @@ struct mroce_wire_hello *hello_ask(struct t *t, struct peer *p, struct mroce_wir
 struct peer *peer_main(struct t *t);
 struct peer *peer_fresh(struct t *t);	/* another address, another instance */
 struct out *out_new(struct t *t, struct peer *p);
+/* one that cases before have used, each path in a new epoch: a host allows a peer so many halves and no more */
+struct out *out_shared(struct t *t, struct peer *p);
 
 struct attributes {
 	unsigned int access, receives, mr_access, reads, timeout, retry, rnr_retry, rnr_timer, traffic_class, hops;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The agent over the model: mroce-soft [-l ...] [-M MTU] [-n PATHS] [-s SEED] [-c CAPACITY] [-x LOSS] ADDRESS... */
+/* The agent over the model: mroce-soft [-l ...] -- [-M MTU] [-n PATHS] [-s SEED] [-c CAPACITY] [-x LOSS] ADDRESS... */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

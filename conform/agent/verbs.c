@@ -18,7 +18,7 @@ enum { CQ_DEPTH = 4096, QKEY = 0x11111111 };
 static struct ibv_context *device;
 static struct ibv_pd *pd;
 static int gid_index[2] = { -1, -1 };	/* of IPv6, IPv4 */
-static char caps[128] = "verbs rc uc ud srq mcast gsi icmp";
+static char caps[128] = "verbs rc uc ud srq mcast gsi";
 
 static struct {
 	struct ibv_mr *mr;
