@@ -136,6 +136,7 @@ struct mroce_wire_hello *hello_ask(struct t *t, struct peer *p, struct mroce_wir
 {
 	static struct mroce_wire_hello answer;
 	struct packet *got = NULL;
+	bool cookied = false;
 	int tries;
 
 	for (tries = 0; tries < 10 && !got; tries++) {
@@ -145,9 +146,9 @@ struct mroce_wire_hello *hello_ask(struct t *t, struct peer *p, struct mroce_wir
 			continue;
 		memcpy(&answer, got->bytes, sizeof(answer));
 		free(got);
-		if (answer.flags & MROCE_H_COOKIE && !(w->flags & MROCE_H_COOKIE)) {
+		if (answer.flags & MROCE_H_COOKIE && !cookied) {
 			memcpy(w->cookie, answer.cookie, sizeof(w->cookie));
-			w->flags |= MROCE_H_COOKIE;
+			cookied = true;
 			got = NULL;
 		} else {
 			return &answer;

@@ -95,10 +95,8 @@ static void hello_send(struct half *h)
 	w.own_id = htobe64(h->id);
 	w.half = htobe32(h->number);
 	w.nonce = htobe64(h->nonce);
-	if (h->cookied) {
-		w.flags |= MROCE_H_COOKIE;
+	if (h->cookied)
 		memcpy(w.cookie, h->cookie, sizeof(w.cookie));
-	}
 	if (h->restart)
 		w.flags |= MROCE_H_RESTART;
 	memcpy(w.to, h->peer.gid, 16);
@@ -399,7 +397,7 @@ static bool cookie_good(struct soft *s, const struct soft_datagram *d)
 
 	cookie_of(s, d, 0, now);
 	cookie_of(s, d, 1, earlier);
-	return w->flags & MROCE_H_COOKIE && (!memcmp(w->cookie, now, 16) || !memcmp(w->cookie, earlier, 16));
+	return !memcmp(w->cookie, now, 16) || !memcmp(w->cookie, earlier, 16);
 }
 
 static void hello_answer(struct soft *s, const struct soft_datagram *d, const struct rx_half *h, uint8_t flags, uint8_t reason)

@@ -186,7 +186,7 @@ const char *ack_check(const uint8_t *p, size_t len, size_t *used)
 	if (before(be32toh(w->base.number), be32toh(w->anchor)))
 		return "anchor above number";
 	for (i = 0; i < w->nrecords; i++) {
-		if (r[i].kind < MROCE_R_CREDIT || r[i].kind > MROCE_R_RELEASE)
+		if (r[i].kind < MROCE_R_CREDIT || r[i].kind > MROCE_R_FLOOR)	/* the last is reserved: ignored */
 			return "a record of no known kind";
 		if (r[i].kind == MROCE_R_NACK && (!r[i].reason || r[i].reason >= MROCE_N_MAX))
 			return "a NACK without a known reason";
