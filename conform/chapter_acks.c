@@ -57,8 +57,8 @@ static void at_once(struct t *t, long arg)
 		ack_for(t, o, 0, number);
 		o->path[0].number = number - 1;
 		m = a_write(s, 8);
-		message_send(t, &m, 0, 0);
 		forget(t);
+		message_send(t, &m, 0, 0);
 		need(t, ack_bit(ack_for(t, o, 0, number), number - 1), "what came late is not acknowledged");
 		return;
 	}
@@ -224,16 +224,17 @@ static void network_duplicate(struct t *t, long arg)
 	uint32_t number;
 
 	(void)arg;
-	number = message_send(t, &m, 0, 0);
-	taken(t, s->out, 0, number, "a Write");
-	s->out->path[0].number--;
-	message_send(t, &m, 0, 0);
-	number = probe_send(t, s->out, 0);
+	number = message_send(t, &m, 0, 1);
+	taken(t, s->out, 1, number, "a Write");
+	s->out->path[1].number--;
+	message_send(t, &m, 0, 1);
+	number = probe_send(t, s->out, 1);
 	do {
-		ack = ack_for(t, s->out, 0, number - 1);
+		ack = ack_for(t, s->out, 1, number - 1);
 		need(t, !(ack_of(ack)->flags & MROCE_A_DUPLICATE), "DUPLICATE is set though the packet's own number had come before");
 		need(t, ack_bit(ack, number - 1), "its bit is clear");
 	} while (be32toh(base_of(ack)->number) != number);
+	need(t, be32toh(ack_of(ack)->packets) == 3, "%u packets counted, 3 came", be32toh(ack_of(ack)->packets));
 }
 
 static void release(struct t *t, long arg)
@@ -400,7 +401,7 @@ static const struct test_case cases[] = {
 	{ "echo", "A5 N4", "echo is the newest stamp, across its wrap, too", echo, 0, 3 },
 	{ "delay", "A5", "delay counts from the arrival of the newest stamp", delay, 20 },
 	{ "duplicate", "A7a A4", "data that come again under a fresh number set DUPLICATE in the next ACK", duplicate_flag },
-	{ "network-duplicate", "A7a", "a number that comes again does not", network_duplicate },
+	{ "network-duplicate", "A7a A5", "a number that comes again does not, but it is counted", network_duplicate },
 	{ "release", "A2 A7", "with a duplicate goes RELEASE of all that is placed", release, 0, 3 },
 	{ "travels", "A1 D1 D4", "an ACK comes from the path's port, Not-ECT, to the service port", travels, 0, 4 },
 	{ "class", "D6", "an ACK has the class of the newest packet of its path (SHOULD)", tos_copied, 0, 2 },

@@ -198,7 +198,8 @@ static void flush_global(struct t *t, long arg)
 
 static void flush_denied(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = arg == 1 ? ACCESS_PLAIN : ACCESS_ALL });
+	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .access = ACCESS_ALL | 0x200,
+						    .mr_access = arg == 1 ? ACCESS_PLAIN : ACCESS_ALL });
 	struct message m = message(s, MROCE_OP_FLUSH, NULL, arg == 3 ? 0 : 64);
 
 	m.imm = arg == 2 ? MROCE_FLUSH_PERSISTENT : MROCE_FLUSH_GLOBAL;

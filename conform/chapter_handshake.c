@@ -461,6 +461,7 @@ static void open_half_ignores(struct t *t, long arg)
 	(void)arg;
 	hello_make(t, s->peer, &w, in->id, in->half);
 	header(&w.base, MROCE_T_HELLO_ACK, 0, 0, 0, in->ack_id);
+	w.nonce = htobe64(in->nonce);
 	w.flags = MROCE_H_REFUSED;
 	w.reason = MROCE_REFUSED_LIMIT;
 	send_raw(t, &s->peer->own, 0xc001, NOT_ECT, &w, sizeof(w));
@@ -595,7 +596,7 @@ static void reset(struct t *t, long arg)
 	struct completion c;
 	uint8_t epoch = base_of(d)->epoch;
 
-	reset_send(t, d, arg == OTHER_ID, arg == NOT_IN_FLIGHT ? 100000 : 0);
+	reset_send(t, d, arg == OTHER_ID, arg == NOT_IN_FLIGHT ? 0x10000 : 0);
 	hello = wait_for(t, MROCE_T_HELLO, restarts, NULL, arg == OTHER_ID || arg == NOT_IN_FLIGHT ? 100 : 1000);
 	if (arg == OTHER_ID || arg == NOT_IN_FLIGHT) {
 		need(t, !hello, "a RESET that names %s raised a HELLO", arg == OTHER_ID ? "another id" : "no number in flight");

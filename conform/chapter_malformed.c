@@ -280,26 +280,28 @@ static void open_fault(struct t *t, long arg)
 	send_numbered(t, s->out, 0, &w, n);
 	run(t, 20);
 	ack_for(t, s->out, 0, probe_send(t, s->out, 0));
+	if (arg == PACKETS_5) {
+		need(t, wait_for(t, MROCE_T_OPEN_REPLY, any_reply, s->out, 0), "it was not accepted");
+		return;
+	}
 	need(t, !wait_for(t, MROCE_T_OPEN_REPLY, any_reply, s->out, 0), "it was accepted");
 	need(t, stream_open(t, s), "OPEN as it ought to be is not accepted");
 }
 
-enum control_fault { OP_0, OP_PROBE, OP_4, PROBE_OP, PROBE_CUT };
+enum control_fault { OP_0, OP_PROBE, OP_4, PROBE_OP };
 
 static void control_fault(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
 	struct mroce_wire_control w = { .op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ };
 
-	w.base.type = arg == PROBE_OP || arg == PROBE_CUT ? MROCE_T_PROBE : MROCE_T_CONTROL;
+	w.base.type = arg == PROBE_OP ? MROCE_T_PROBE : MROCE_T_CONTROL;
 	if (arg == OP_0)
 		w.op = 0;
 	else if (arg == OP_4)
 		w.op = 4;
 	else if (arg == PROBE_OP)
 		w.op = MROCE_C_CREDIT;
-	else if (arg == PROBE_CUT)
-		w.length = htobe16(8);
 	not_taken(t, s->out, 0, send_numbered(t, s->out, 0, &w, sizeof(w)), "it");
 	still_works(t, s);
 }
@@ -389,7 +391,7 @@ static void ack_fault(struct t *t, long arg)
 		w.a.base.epoch++;
 		break;
 	case ACK_NEVER:
-		w.a.base.number = htobe32(be32toh(w.a.base.number) + 1000);
+		w.a.base.number = htobe32(be32toh(w.a.base.number) + 100);
 		w.a.anchor = w.a.base.number;
 		break;
 	case ACK_ID:
@@ -462,6 +464,10 @@ static void reply_fault(struct t *t, long arg)
 	}
 	header(&w.base, MROCE_T_OPEN_REPLY, o->base.path, o->base.epoch, 0, in->ack_id ^ (arg == R_ID));
 	send_raw(t, &s->peer->own, p->d.port, NOT_ECT, &w, sizeof(w));
+	if (arg == R_PACKETS_5) {
+		need(t, data_for(t, s, MROCE_OP_WRITE, 1000), "no data come");
+		return;
+	}
 	need(t, !data_for(t, s, MROCE_OP_WRITE, 100), "it was taken: data come");
 	t->auto_open = true;
 	need(t, data_for(t, s, MROCE_OP_WRITE, 1000), "a good OPEN_REPLY, and no data");
@@ -513,11 +519,10 @@ static const struct test_case cases[] = {
 	{ "reserved", "D3", "reserved fields are not looked at", reserved },
 	OPEN_("own-qpn", "with an own_qpn above 24 bits", OWN_QPN), OPEN_("peer-qpn", "with a peer_qpn above 24 bits", PEER_QPN),
 	OPEN_("stream", "with stream id 0", STREAM_0), OPEN_("packets-18", "with a window of 2^18 packets", PACKETS_18),
-	{ "open-packets-5", "D3 N5", "OPEN with a window of less than 64 packets is ignored", open_fault, PACKETS_5 },
+	{ "open-packets-5", "N5", "a window of less than 64 packets counts as 64: OPEN is accepted", open_fault, PACKETS_5 },
 	OPEN_("short", "that is a byte short", OPEN_SHORT),
 	CONTROL_("op-0", "CONTROL of operation 0", OP_0), CONTROL_("op-probe", "CONTROL of operation PROBE", OP_PROBE),
 	CONTROL_("op-4", "CONTROL of operation 4", OP_4), CONTROL_("probe-op", "PROBE of another operation", PROBE_OP),
-	CONTROL_("probe-cut", "PROBE whose padding is cut off", PROBE_CUT),
 	ACK_("records-17", "D3", "with 17 records", RECORDS_17), ACK_("records-cut", "D3", "whose records are cut off", RECORDS_CUT),
 	{ "ack-kind-0", "A8 D3", "an ACK with a record of kind 0 is malformed", ack_fault, KIND_0 },
 	{ "ack-kind-floor", "D3", "the reserved record of an ACK is ignored, and the ACK counts", ack_fault, KIND_FLOOR },
@@ -529,7 +534,7 @@ static const struct test_case cases[] = {
 	ACK_("never", "A8", "that names a number never sent", ACK_NEVER), ACK_("id", "C7", "with an unknown id", ACK_ID),
 	ACK_("address", "C7", "from another address", ACK_ADDRESS),
 	REPLY_("status", "D3", "of status 3", STATUS_3), REPLY_("packets-18", "D3", "with a window of 2^18 packets", R_PACKETS_18),
-	REPLY_("packets-5", "D3 N5", "with a window of less than 64 packets", R_PACKETS_5),
+	{ "open-reply-packets-5", "N5", "a window of less than 64 packets counts as 64: OPEN_REPLY is taken", reply_fault, R_PACKETS_5 },
 	REPLY_("to", "S2", "to another stream", TO), REPLY_("attempt-0", "S2", "to no attempt", ATTEMPT_0),
 	REPLY_("attempt-later", "S2", "to an attempt that was never made", ATTEMPT_LATER),
 	REPLY_("id", "C7", "with an unknown id", R_ID),

@@ -34,6 +34,7 @@ static void access(struct t *t, long arg)
 	struct stream *s = connected_with(t, &a);
 	struct mroce_wire_atomic atomic = { htobe64(1), 0 };
 	struct message m;
+	uint8_t reason;
 	int i;
 
 	pattern(payload, 64, 1);
@@ -64,7 +65,8 @@ static void access(struct t *t, long arg)
 		ask(t, "dereg %u", s->mr);
 		break;
 	}
-	refused(t, s, &m, MROCE_N_ACCESS);
+	reason = how == NO_QP_RIGHT ? MROCE_N_LENGTH : MROCE_N_ACCESS;
+	refused(t, s, &m, reason);
 	if (how != DEREGISTERED)
 		memory_is(t, s, 0, zero, 64, "what was refused touches nothing: the memory");
 	/* its turn has come, for nothing is before it */
@@ -72,7 +74,7 @@ static void access(struct t *t, long arg)
 		run(t, 10);
 	need(t, qp_state(t, s) == 6, "the queue pair is in state %u, not in the error state", qp_state(t, s));
 	/* and repeats the refusal */
-	refused(t, s, &m, MROCE_N_ACCESS);
+	refused(t, s, &m, reason);
 }
 
 static void misaligned(struct t *t, long arg)
@@ -85,8 +87,7 @@ static void misaligned(struct t *t, long arg)
 
 	m.addr += 4;
 	r = nack_for(t, s->out, 0, message_send_all(t, &m, 0));
-	need(t, r->reason == MROCE_N_LENGTH || r->reason == MROCE_N_ACCESS, "an address that is not aligned is refused for reason %u",
-	     r->reason);
+	need(t, r->reason == MROCE_N_LENGTH, "an address that is not aligned is refused for reason %u", r->reason);
 	memory_is(t, s, 0, zero, 16, "the memory");
 }
 
@@ -412,7 +413,7 @@ static void close_said(struct t *t, long arg)
 	     be32toh(((struct mroce_wire_control *)p->bytes)->value), m.first + 1);
 }
 
-#define ACCESS(name, op, how, text) { "access-" name, "R2 M12 M6", text " is refused with ACCESS, and the queue pair ends", \
+#define ACCESS(name, op, how, text) { "access-" name, "R2 R6 M12 M6", text " is refused (the right of the queue pair: LENGTH; else ACCESS), and the queue pair ends", \
 	access, (op) * 100 + (how) }
 #define ACCESS_OP(name, op) \
 	ACCESS(name "-key", op, KEY, "a key that is none"), ACCESS(name "-key-low", op, KEY_LOW_BYTE, "a key of another generation"), \
@@ -424,8 +425,8 @@ static void close_said(struct t *t, long arg)
 
 static const struct test_case cases[] = {
 	ACCESS_OP("write", 0), ACCESS_OP("read", 1), ACCESS_OP("fetch-add", 2), ACCESS_OP("cmp-swap", 3),
-	{ "misaligned", "M1 R2", "an atomic at an address that is no multiple of 8 is refused", misaligned, 0, 3 },
-	{ "buffer", "R2 M12", "a Send longer than its buffer is refused with LENGTH, one that fits is not", too_long, 99, 4 },
+	{ "misaligned", "M1 R2 R6", "an atomic at an address that is no multiple of 8 is refused", misaligned, 0, 3 },
+	{ "buffer", "R2 R6 M12", "a Send longer than its buffer is refused with LENGTH, one that fits is not", too_long, 99, 4 },
 	{ "fatal-order", "R2 R5", "before a fatal refusal all completes, from it on nothing", fatal_order },
 	{ "at-cursor-read", "M12", "a READ that fails at the cursor is answered by ERROR_RESP", at_cursor, 0 },
 	{ "at-cursor-atomic", "M12", "so is an atomic", at_cursor, 1 },

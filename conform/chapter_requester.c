@@ -180,10 +180,10 @@ static void rnr_restored(struct t *t, long arg)
 /* A NACK of the same transmission, heard again, is no further episode */
 static void rnr_twice_told(struct t *t, long arg)
 {
-	struct stream *s = refusing(t, 1, MROCE_N_RNR, 14);
+	struct stream *s = refusing(t, 1, MROCE_N_RNR, 26);	/* code 26: 81.92 ms */
 	struct in *in = in_of(t, s->peer);
 	struct mroce_wire_record r = {
-		.kind = MROCE_R_NACK, .reason = MROCE_N_RNR, .timer = 14, .stream = htobe32(s->id), .value = 0,
+		.kind = MROCE_R_NACK, .reason = MROCE_N_RNR, .timer = 26, .stream = htobe32(s->id), .value = 0,
 	};
 	struct packet *p;
 	int i;
@@ -233,14 +233,14 @@ static void windows(struct t *t, long arg)
 	int i;
 
 	t->auto_open = false;
-	s = connected(t);
+	s = connected_with(t, &(struct attributes){ DEFAULTS, .depth = 256 });
 	s->log_packets = 6;
 	s->log_messages = arg;
 	t->auto_open = true;
 	in_of(t, s->peer);
 	t->withhold = s;
-	for (i = 0; i < 50; i++)
-		post(t, s, i, MROCE_OP_WRITE, 0, 2800, 0x10000, 1, 0, 0, 0);
+	for (i = 0; i < 200; i++)
+		post(t, s, i, MROCE_OP_WRITE, 0, 64, 0x10000, 1, 0, 0, 0);
 	run(t, 50);
 	while ((p = data_for(t, s, MROCE_OP_WRITE, 0))) {
 		if (p->data.spn - s->target_psn > most)
@@ -248,6 +248,26 @@ static void windows(struct t *t, long arg)
 		need(t, p->data.msn < 1U << arg, "message %u is sent, the window is of %u", p->data.msn, 1U << arg);
 	}
 	need(t, most < 64, "number %u beyond the lowest is sent, the window is of 64", most);
+}
+
+/* Of a Send of several packets, too, one and no more */
+static void one_of_a_large(struct t *t, long arg)
+{
+	struct stream *s;
+	struct packet *p;
+
+	(void)arg;
+	t->auto_open = false;
+	s = connected(t);
+	s->grant = 0;
+	t->auto_open = true;
+	in_of(t, s->peer);
+	t->withhold = s;
+	post(t, s, 1, MROCE_OP_SEND, 0, 4000, 0, 0, 0, 0, 0);
+	need(t, data_for(t, s, MROCE_OP_SEND, 2000), "nothing comes");
+	run(t, 5);
+	while ((p = data_for(t, s, MROCE_OP_SEND, 0)))
+		need(t, !p->data.offset, "without credit a second packet of a Send comes, of offset %u", p->data.offset);
 }
 
 /* ---- responses of ours */
@@ -488,7 +508,9 @@ static const struct test_case cases[] = {
 	{ "rnr-told-twice", "R3 A8", "a refusal that is told again is no further episode", rnr_twice_told },
 	{ "no-credit", "R3", "without credit one packet is sent when nothing else is in flight", one_without_credit, 0 },
 	{ "few-credits", "R3", "no more is sent than there is credit for", one_without_credit, 3 },
+	{ "no-credit-large", "R3", "of a Send of several packets the first goes without credit and no other", one_of_a_large },
 	{ "windows", "N5", "the sender exceeds neither window", windows, 2, 3 },
+	{ "windows", "N5", "the sender exceeds neither window", windows, 10 },
 	{ "response-order", "M4 M10", "READ_RESP in any order, twice each", read_shuffled, 0, 4 },
 	{ "late-response", "M6", "a response that comes again changes nothing", late_response },
 	{ "error-access", "M10 M12", "ERROR_RESP completes the request with its error", error_response, MROCE_N_ACCESS },

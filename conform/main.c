@@ -65,10 +65,15 @@ static void gather(void)
 		}
 }
 
+/* of each family of cases the first, the last and each so manieth between */
+static unsigned int thin = 1;
+
 static bool wanted(const struct verdict *v, char **words, int n)
 {
 	int i;
 
+	if (v->c->count && v->ms % thin && v->ms != v->c->count - 1)
+		return false;
 	for (i = 0; i < n; i++)
 		if (!strncmp(v->name, words[i], strlen(words[i])))
 			return true;
@@ -123,6 +128,7 @@ static void usage(FILE *f)
 		"  --html FILE        a report for acceptance, with the clauses of the specification\n"
 		"  --spec FILE        the specification (%s)\n"
 		"  --seed N           of the random numbers;  --patience N  factor of every wait (1)\n"
+		"  --thin N           of each family of cases the first, the last and every Nth;  --stop  at the first failure\n"
 		"  --verbose          each packet that comes, on standard error\n"
 		"A CASE is the beginning of a name: a chapter, or one of its cases.\n", SPECIFICATION);
 }
@@ -133,7 +139,7 @@ int main(int argc, char **argv)
 		{ "target", 1, NULL, 't' }, { "own", 1, NULL, 'o' }, { "agent", 1, NULL, 'a' }, { "port", 1, NULL, 'p' },
 		{ "json", 1, NULL, 'j' }, { "html", 1, NULL, 'h' }, { "spec", 1, NULL, 's' }, { "seed", 1, NULL, 'r' },
 		{ "patience", 1, NULL, 'P' }, { "verbose", 0, NULL, 'v' }, { "list", 0, NULL, 'l' },
-		{ "help", 0, NULL, 'H' }, { "stop", 0, NULL, 'S' }, { 0 },
+		{ "help", 0, NULL, 'H' }, { "stop", 0, NULL, 'S' }, { "thin", 1, NULL, 'T' }, { 0 },
 	};
 	static struct t t = { .patience = 1, .agent = -1 };
 	const char *agent = NULL, *port = "19790", *json = NULL, *html = NULL, *spec = SPECIFICATION, *target = NULL;
@@ -178,6 +184,9 @@ int main(int argc, char **argv)
 			break;
 		case 'S':
 			stop = true;
+			break;
+		case 'T':
+			thin = atoi(optarg) > 0 ? atoi(optarg) : 1;
 			break;
 		case 'l':
 			return list();

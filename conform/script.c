@@ -364,6 +364,7 @@ static void hello_answer(struct t *t, const struct packet *p)
 		half->next = peer->in;
 		peer->in = half;
 	}
+	half->nonce = be64toh(in->nonce);
 	hello_make(t, peer, &w, half->id, half->half);
 	header(&w.base, MROCE_T_HELLO_ACK, 0, 0, 0, half->ack_id);
 	w.npaths = half->paths;

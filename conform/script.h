@@ -38,7 +38,7 @@ struct packet {			/* one that came, taken out of its datagram */
 struct in {
 	struct in *next;
 	struct soft_address own, peer;
-	uint64_t id, ack_id, instance;
+	uint64_t id, ack_id, instance, nonce;
 	uint32_t half;
 	unsigned int payload, paths;
 	struct in_path {

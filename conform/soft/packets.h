@@ -66,6 +66,12 @@ bool type_numbered(uint8_t type);
 const char *type_name(uint8_t type);
 const char *op_name(uint8_t op);
 
+/* [N5]: never fewer than 64 */
+static inline uint32_t window_of(uint8_t log)
+{
+	return 1U << (log < 6 ? 6 : log);
+}
+
 static inline uint32_t packets_of(uint8_t op, uint32_t length, uint32_t psize)
 {
 	return !op_carries_message(op) || !length ? 1 : (length - 1) / psize + 1;

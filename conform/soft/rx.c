@@ -297,7 +297,7 @@ static void open_input(struct rx_half *h, const struct soft_datagram *d, const s
 		if (!qp->opened) {
 			qp->opened = true;
 			qp->responses.peer_stream = stream;
-			qp->responses.window = 1U << in->log_packets;
+			qp->responses.window = window_of(in->log_packets);
 			qp->responses.messages = 1U << in->log_messages;
 		}
 		w.status = MROCE_OPEN_ACCEPT;

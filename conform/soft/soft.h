@@ -47,7 +47,7 @@ enum soft_type { SOFT_RC, SOFT_UC, SOFT_UD };
 
 enum soft_access {
 	SOFT_WRITE = 1 << 1, SOFT_READ = 1 << 2, SOFT_ATOMIC = 1 << 3,
-	SOFT_FLUSH = 1 << 8, SOFT_RELAXED = 1 << 20,
+	SOFT_FLUSH = 1 << 8, SOFT_PERSISTENT = 1 << 9, SOFT_RELAXED = 1 << 20,
 };
 
 enum soft_status {

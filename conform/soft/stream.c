@@ -23,7 +23,7 @@ void receiver_start(struct receiver *r, uint32_t spn)
 
 static struct region *memory_of(struct soft_qp *qp, const struct data *d, uint64_t addr, uint64_t length, unsigned int need)
 {
-	return qp->access & need ? region_find(qp->soft, d->rkey, addr, length, need) : NULL;
+	return (qp->access & need) == need ? region_find(qp->soft, d->rkey, addr, length, need) : NULL;
 }
 
 static uint8_t *at(struct region *r, uint64_t addr)
@@ -47,10 +47,33 @@ static uint64_t begins(const struct data *d)	/* address of a Write's first byte 
 	return d->addr - d->offset;
 }
 
+/* what an opcode needs of the queue pair and of the region */
+static unsigned int need_of(const struct data *d)
+{
+	switch (d->opcode) {
+	case MROCE_OP_WRITE:
+	case MROCE_OP_WRITE_IMM:
+	case MROCE_OP_ATOMIC_WRITE:
+		return SOFT_WRITE;
+	case MROCE_OP_READ:
+		return SOFT_READ;
+	case MROCE_OP_CMP_SWAP:
+	case MROCE_OP_FETCH_ADD:
+		return SOFT_ATOMIC;
+	case MROCE_OP_FLUSH:
+		return (d->imm & MROCE_FLUSH_GLOBAL ? SOFT_FLUSH : 0) | (d->imm & MROCE_FLUSH_PERSISTENT ? SOFT_PERSISTENT : 0);
+	default:
+		return 0;
+	}
+}
+
 static uint8_t judge_request(struct soft_qp *qp, const struct data *d)
 {
+	unsigned int need = need_of(d);
 	struct receive *r;
 
+	if ((qp->access & need) != need)
+		return MROCE_N_LENGTH;		/* [R6]: the queue pair itself does not allow it */
 	switch (d->opcode) {
 	case MROCE_OP_SEND:
 	case MROCE_OP_SEND_IMM:
@@ -68,8 +91,7 @@ static uint8_t judge_request(struct soft_qp *qp, const struct data *d)
 			return MROCE_N_ACCESS;
 		break;
 	case MROCE_OP_FLUSH:
-		if (d->imm & MROCE_FLUSH_PERSISTENT || !memory_of(qp, d, d->imm & MROCE_FLUSH_REGION ? 0 : d->addr,
-								   d->imm & MROCE_FLUSH_REGION ? 0 : d->length, SOFT_FLUSH))
+		if (!memory_of(qp, d, d->addr, d->imm & MROCE_FLUSH_REGION ? 0 : d->length, need))
 			return MROCE_N_ACCESS;
 		break;
 	default:

@@ -564,7 +564,7 @@ void open_reply_input(struct soft *s, const struct soft_datagram *d)
 		qp->requests.peer_stream = be32toh(w->stream);
 		qp->requests.credit = be32toh(w->credit);
 		qp->requests.no_credit = be32toh(w->credit) == 0xffffffff;
-		qp->requests.window = 1U << w->log_packets;
+		qp->requests.window = window_of(w->log_packets);
 		qp->requests.messages = 1U << w->log_messages;
 		if (w->reads && w->reads < qp->reads)
 			qp->reads = w->reads;
