@@ -241,6 +241,7 @@ static void windows(struct t *t, long arg)
 	t->withhold = s;
 	for (i = 0; i < 200; i++)
 		post(t, s, i, MROCE_OP_WRITE, 0, 64, 0x10000, 1, 0, 0, 0);
+	need(t, data_for(t, s, MROCE_OP_WRITE, 2000), "nothing comes");
 	run(t, 50);
 	while ((p = data_for(t, s, MROCE_OP_WRITE, 0))) {
 		if (p->data.spn - s->target_psn > most)

@@ -94,6 +94,9 @@ uint32_t send_numbered(struct t *t, struct out *o, unsigned int path, void *byte
 
 	header(b, b->type, path, o->path[path].epoch, number, o->id);
 	send_raw(t, &o->peer->own, o->path[path].port, t->tos, bytes, length);
+	/* each may be answered, and a socket keeps only so much */
+	if (number % 16 == 0)
+		run(t, 0);
 	return number;
 }
 

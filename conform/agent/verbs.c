@@ -13,11 +13,12 @@
 
 #include "agent.h"
 
-enum { CQ_DEPTH = 4096, QKEY = 0x11111111 };
+enum { CQ_DEPTH = 4096, QKEY = 0x11111111, FLUSH_RIGHTS = 3 << 8 };	/* of IBV_ACCESS_*, newer than some libraries */
 
 static struct ibv_context *device;
 static struct ibv_pd *pd;
 static int gid_index[2] = { -1, -1 };	/* of IPv6, IPv4 */
+static unsigned int rights = ~0U;	/* that kernel and library know */
 static char caps[128] = "verbs rc uc ud srq mcast gsi";
 
 static struct {
@@ -102,6 +103,16 @@ int backend_open(int argc, char **argv)
 
 const char *backend_caps(void)
 {
+	unsigned int mr;
+	uint64_t addr;
+	uint32_t rkey;
+
+	if (rights == ~0U) {
+		if (!backend_mr(4096, 1 << 8, &mr, &addr, &rkey) && !backend_dereg(mr))
+			strcat(caps, " flush");
+		else
+			rights = ~(unsigned int)FLUSH_RIGHTS;
+	}
 	return caps;
 }
 
@@ -140,7 +151,7 @@ int backend_mr(unsigned int size, unsigned int access, unsigned int *mr, uint64_
 	if (!mrs[i].memory)
 		return ENOMEM;
 	memset(mrs[i].memory, 0, size);
-	mrs[i].mr = ibv_reg_mr(pd, mrs[i].memory, size, access | IBV_ACCESS_LOCAL_WRITE);
+	mrs[i].mr = ibv_reg_mr(pd, mrs[i].memory, size, (access & rights) | IBV_ACCESS_LOCAL_WRITE);
 	if (!mrs[i].mr) {
 		free(mrs[i].memory);
 		return errno;
@@ -196,7 +207,7 @@ int backend_qp(const char *type, unsigned int access, unsigned int sends, unsign
 			 .max_recv_sge = srq >= 0 ? 0 : 1 },
 		.srq = srq >= 0 && srq < OBJECTS ? srqs[srq] : NULL,
 	};
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY, .qp_access_flags = access };
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY, .qp_access_flags = access & rights };
 	unsigned int i;
 
 	for (i = 0; i < OBJECTS && qps[i].qp; i++)

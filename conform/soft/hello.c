@@ -434,6 +434,7 @@ void hello_input(struct soft *s, const struct soft_datagram *d)
 	const struct mroce_wire_hello *w = d->bytes;
 	struct rx_half *h, *next;
 	unsigned int n = 0, unheard = 0;
+	struct half *tx;
 	bool other = false;
 
 	if (memcmp(w->to, d->to.gid, 16) || memcmp(w->plane[0].addr, d->from.gid, 16)) {
@@ -497,6 +498,13 @@ void hello_input(struct soft *s, const struct soft_datagram *d)
 	h->serial = be32toh(w->serial);
 	h->pairs = match(s, h->pair, &h->own, w, false);
 	hello_answer(s, d, h, 0, 0);
+	/* [L6]: the half the other way takes it, too, for who says it has an id that only the peer was given */
+	for (tx = h->heard ? s->halves : NULL; tx; tx = tx->next)
+		if (tx->state == OPEN && tx->peer_instance == h->peer_instance && same(&tx->peer, &h->peer) &&
+		    before(tx->serial, h->serial)) {
+			tx->serial = h->serial;
+			tx->pairs = match(s, tx->pair, &tx->own, w, true);
+		}
 }
 
 static void verify_reply(struct soft *s, const struct soft_datagram *d)
