@@ -239,6 +239,9 @@ static void progress_responses(struct mroce_qp *qp)
 	reason = reason_of(txs->fail_reason, txs->fail_nack);
 	spin_unlock(&qp->txh->lock);
 
+	/* what ended the whole half has ended requests, too, which have a status of their own */
+	if (failed)
+		progress_requests(qp);
 	/* a requester that has gone does not want its answers, which is no fault of ours */
 	if (failed && reason != MROCE_REASON_NAK_GONE && mroce_qp_receives(qp)) {
 		mroce_qp_raise(qp, reason == MROCE_REASON_NAK_ACCESS ? MROCE_QPE_ACCESS
