@@ -204,6 +204,51 @@ static void its_ud(struct t *t, long arg)
 	need(t, !completion(t, s).status, "it fails");
 }
 
+/* ---- groups */
+
+static bool any_hello(const struct packet *p, const void *what)
+{
+	return ((const struct mroce_wire_hello *)p->bytes)->nonce == ((const struct mroce_wire_hello *)what)->nonce;
+}
+
+static void group(struct t *t, long arg)
+{
+	struct soft_address g;
+	struct stream *in = endpoint(t, "ud", 2), *out = endpoint(t, "ud", 2);
+	uint8_t bytes[4096];
+	struct mroce_wire_ud *w = (void *)bytes;
+	struct mroce_wire_hello hello;
+	struct completion c;
+	size_t n;
+
+	if (in->peer->own.gid[0])
+		skip(t, "of IPv4 only");
+	address_parse("239.77.66.55", &g);
+	ask(t, "attach %u 239.77.66.55", in->qp);
+	run(t, 20);
+	pattern(payload, 64, 1);
+	if (arg == 1) {		/* another type to a group's address is dropped */
+		hello_make(t, in->peer, &hello, random_of(t) | 1, in->peer->next_half++);
+		memcpy(hello.to, g.gid, 16);
+		send_to(t, &in->peer->own, &g, 0xc00e, NOT_ECT, &hello, sizeof(hello));
+		need(t, !wait_for(t, MROCE_T_HELLO_ACK, any_hello, &hello, 100), "HELLO to a group is answered");
+		return;
+	}
+	n = ud_make(in, bytes, 64);
+	w->dst_qpn = htobe32(arg == 2 ? in->target_qpn : 0xffffff);
+	if (arg == 3)
+		w->qkey ^= htobe32(1);
+	send_to(t, &in->peer->own, &g, 0xc00d, NOT_ECT, bytes, n);
+	if (arg) {
+		no_completion(t, in);
+		return;
+	}
+	c = completion(t, in);
+	need(t, !c.status && c.length == 64 + GRH, "status %u, %u bytes", c.status, c.length);
+	memory_is(t, in, MEMORY / 2 + GRH, payload, 64, "a datagram to a group");
+	no_completion(t, out);
+}
+
 /* ---- the GSI: a connection request to a service that is none is rejected, by a MAD from queue pair 1 */
 
 static bool to_gsi(const struct packet *p, const void *what)
@@ -451,6 +496,9 @@ static const struct test_case cases[] = {
 	UDF("length-less", "one whose length is less than follows is", LENGTH_LESS), UDF("cut", "one that is cut off is", CUT),
 	UDF("no-buffer", "one without a buffer is dropped", NO_BUFFER), UDF("reserved", "reserved flags are not looked at", RESERVED),
 	{ "its-ud", "U1 D4", "the target's datagram, each field", its_ud, 0, 3 },
+	{ "group", "U2", "a datagram to a group goes to each queue pair that is attached, and to no other", group, 0, 0, "mcast" },
+	{ "group-type", "U2", "a packet of another type to a group is dropped", group, 1, 0, "mcast" },
+	{ "group-qkey", "U2 U1", "with another Q_Key it is dropped, as any", group, 3, 0, "mcast" },
 	{ "gsi", "U1", "queue pair 1 is the GSI: a MAD is answered from there", gsi, 0, 0, "gsi" },
 	{ "gsi-qkey", "U1", "a MAD with another Q_Key is dropped", gsi, 1, 0, "gsi" },
 	{ "uc-send", "Y1 Y6", "a UC Send of several packets; lengths 0 to 1,000", uc, 0, 6 },

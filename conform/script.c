@@ -78,8 +78,14 @@ void header(struct mroce_wire_base *b, uint8_t type, uint8_t path, uint8_t epoch
 
 void send_raw(struct t *t, const struct soft_address *from, uint16_t port, uint8_t tos, const void *bytes, size_t length)
 {
+	send_to(t, from, &t->target, port, tos, bytes, length);
+}
+
+void send_to(struct t *t, const struct soft_address *from, const struct soft_address *to, uint16_t port, uint8_t tos,
+	     const void *bytes, size_t length)
+{
 	struct soft_datagram d = {
-		.from = *from, .to = t->target, .port = port, .tos = tos, .hops = t->hops, .bytes = bytes, .length = length,
+		.from = *from, .to = *to, .port = port, .tos = tos, .hops = t->hops, .bytes = bytes, .length = length,
 	};
 
 	if (udp_send(t->udp, &d) && errno != ECONNREFUSED && errno != EMSGSIZE)

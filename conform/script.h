@@ -171,6 +171,8 @@ void memory_is(struct t *t, struct stream *s, unsigned int offset, const void *w
 
 /* ---- the wire, towards the target */
 void send_raw(struct t *t, const struct soft_address *from, uint16_t port, uint8_t tos, const void *bytes, size_t length);
+void send_to(struct t *t, const struct soft_address *from, const struct soft_address *to, uint16_t port, uint8_t tos,
+	     const void *bytes, size_t length);
 uint32_t send_numbered(struct t *t, struct out *o, unsigned int path, void *bytes, size_t length);
 void header(struct mroce_wire_base *b, uint8_t type, uint8_t path, uint8_t epoch, uint32_t number, uint64_t id);
 void hello_make(struct t *t, struct peer *p, struct mroce_wire_hello *w, uint64_t own_id, uint32_t half);

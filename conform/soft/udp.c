@@ -91,6 +91,7 @@ static int bound(const struct soft_address *a, uint16_t port)
 		setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on));
 		setsockopt(fd, IPPROTO_IP, IP_RECVTTL, &on, sizeof(on));
 		setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &df4, sizeof(df4));
+		setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &s.in.sin_addr, sizeof(s.in.sin_addr));
 	} else {
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 		setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof(on));
