@@ -14,6 +14,7 @@
 #define QUANTUM			61440	/* bytes of a stream's turn */
 #define ASK_LEAST		10000U	/* ns between ACKs asked for that can wait */
 #define PATH_CHOICES		3	/* paths with room that are compared */
+#define STREAM_CHOICES	16	/* streams without room by their own choice that are passed */
 #define BURDEN_NOISE		10000	/* ns by which paths differ for no reason */
 #define BURDEN_LIFE		5	/* as a shift: 32 times what it says without being used */
 /* deadlines are of 500 ms and more: streams that ask for nothing are looked through so often */
@@ -48,6 +49,8 @@ int mroce_tx_init(struct mroce_tx *tx, u64 own_id, u8 npaths, u32 train)
 		return -ENOMEM;
 	for (i = 0; i < tx->npaths; i++)
 		mroce_path_init(tx, &tx->path[i], i);
+	for (i = 0; i < MROCE_MAX_PLANES; i++)
+		tx->plane[i].slot = i;
 	INIT_LIST_HEAD(&tx->streams);
 	INIT_LIST_HEAD(&tx->ready[0]);
 	INIT_LIST_HEAD(&tx->ready[1]);
@@ -387,11 +390,29 @@ static bool answer_is_late(const struct mroce_txpath *p, u64 now)
 	       now - since > p->srtt + p->srtt / 4 + (p->asked ? 0 : MROCE_ACK_DELAY);
 }
 
+/* Does the stream go by this path? Those of a few paths begin each at another. */
+static bool goes_by(const struct mroce_tx *tx, const struct mroce_txs *txs,
+		    const struct mroce_txpath *p)
+{
+	u32 from;
+
+	if (likely(!txs->choosy))
+		return true;
+	if (!(txs->planes & BIT(tx->plane[p->plane].slot)))
+		return false;
+	if (!txs->npaths)
+		return true;
+	from = txs->own_id % tx->npaths;
+	return (p->index + tx->npaths - from) % tx->npaths < txs->npaths;
+}
+
 /*
  * A path that may carry data, with *@room bytes of window: the lightest of the next few in turn
- * that have room. @any: for control, which no window holds back.
+ * that have room. @any: for control, which no window holds back. @by: a stream that chooses, or
+ * NULL; if none of what it has chosen is in use it goes by any.
  */
-static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, u32 *room)
+static struct mroce_txpath *choose_path(struct mroce_tx *tx, const struct mroce_txs *by, bool any,
+					u64 now, u32 *room)
 {
 	u32 ready[MROCE_MAX_PLANES], r, i, at = tx->turn, found = 0, full = 0, planes = 0;
 	struct mroce_txpath *best = NULL, *p;
@@ -403,7 +424,7 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, 
 		if (at >= tx->npaths)
 			at = 0;
 		p = &tx->path[at];
-		if (p->state != MROCE_PATH_ACTIVE)
+		if (p->state != MROCE_PATH_ACTIVE || (by && !goes_by(tx, by, p)))
 			continue;
 		active = true;
 		if (!ready[p->plane])
@@ -432,7 +453,9 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, bool any, u64 now, 
 		tx->plane[__ffs(full)].full_at = now;
 		tx->plane[__ffs(full)].held_back = true;
 	}
-	return best || active ? best : last_resort(tx, any, room);
+	if (best || active)
+		return best;
+	return by ? choose_path(tx, NULL, any, now, room) : last_resort(tx, any, room);
 }
 
 /*
@@ -460,7 +483,7 @@ static bool pick_control(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
 
 	if (!tx->nctl)
 		return false;
-	p = choose_path(tx, true, now, &room);
+	p = choose_path(tx, NULL, true, now, &room);
 	if (!p)
 		return false;
 	for (i = 0; i < MROCE_MAX_CTL; i++) {
@@ -572,7 +595,7 @@ static void send_by(struct mroce_tx *tx, struct mroce_txpath *p, u64 now, struct
 	}
 	txs->deficit -= cost;
 	if (txs->deficit <= 0) {
-		txs->deficit += QUANTUM;
+		txs->deficit += QUANTUM * txs->weight;
 		list_move_tail(&txs->ready, &tx->ready[!txs->response]);
 	}
 	tx->turn = p->index + 1 < tx->npaths ? p->index + 1 : 0;
@@ -591,46 +614,72 @@ static struct mroce_txs *next_stream(struct list_head *ready)
 	return txs;
 }
 
-static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
+/*
+ * The next stream, *@txs, and its path; NULL: there is none now. One that has no room by its own
+ * choice lets others go first, a few of them, for this is under the half's lock. @have: the path of
+ * another stream that had nothing for it after all, for any that does not choose, or NULL.
+ */
+static struct mroce_txpath *path_of_next(struct mroce_tx *tx, struct mroce_txpath *have, u64 now,
+					 struct mroce_txs **txs, u32 *room)
 {
-	struct mroce_txpath *p, *resend;
-	struct mroce_txs *txs;
-	u32 i, room, r;
+	struct mroce_txs *t, *next;
+	struct mroce_txpath *p;
+	u32 i, passed;
 
-	txs = next_stream(&tx->ready[0]) ?: next_stream(&tx->ready[1]);
-	if (!txs)
-		return false;
-	p = stay(tx, txs, now, &room) ?: choose_path(tx, false, now, &room);
-	if (!p)
-		return false;
 	for (i = 0; i < 2; i++) {
-		while (!list_empty(&tx->ready[i])) {
-			txs = list_first_entry(&tx->ready[i], struct mroce_txs, ready);
-			/*
-			 * what a path lost goes again on that path: it has
-			 * the room, and its FIFO tells of a second loss
-			 */
-			resend = &tx->path[tx->resend_path];
-			if (txs->nlost && resend != p && resend->plane == p->plane &&
-			    resend->state == MROCE_PATH_ACTIVE) {
-				r = mroce_path_room(tx, resend);
-				if (r && mroce_path_reserve(tx, resend)) {
-					p = resend;
-					room = min(room, r);
-				}
+		passed = 0;
+		list_for_each_entry_safe(t, next, &tx->ready[i], ready) {
+			if (mroce_txs_dry(t)) {
+				list_del_init(&t->ready);
+				continue;
 			}
-			room = min(room, tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
-			x->joined = false;
-			if (mroce_txs_next(txs, room, p->size, now, x))
-				goto found;
-			list_del_init(&txs->ready);
+			*txs = t;
+			if (have && !t->choosy)
+				return have;
+			p = stay(tx, t, now, room) ?:
+			    choose_path(tx, t->choosy ? t : NULL, false, now, room);
+			if (p || likely(!t->choosy))
+				return p;
+			list_move_tail(&t->ready, &tx->ready[i]);
+			if (++passed == STREAM_CHOICES)
+				break;
 		}
 	}
+	return NULL;
+}
+
+static bool pick_stream(struct mroce_tx *tx, u64 now, struct mroce_xmit *x)
+{
+	struct mroce_txpath *p = NULL, *resend;
+	struct mroce_txs *txs;
+	u32 room, r;
+
+	while ((p = path_of_next(tx, p, now, &txs, &room))) {
+		/*
+		 * what a path lost goes again on that path: it has
+		 * the room, and its FIFO tells of a second loss
+		 */
+		resend = &tx->path[tx->resend_path];
+		if (txs->nlost && resend != p && resend->plane == p->plane &&
+		    resend->state == MROCE_PATH_ACTIVE && goes_by(tx, txs, resend)) {
+			r = mroce_path_room(tx, resend);
+			if (r && mroce_path_reserve(tx, resend)) {
+				p = resend;
+				room = min(room, r);
+			}
+		}
+		room = min(room, tx->train + MROCE_TRAIN_MAX * MROCE_OVERHEAD);
+		x->joined = false;
+		if (mroce_txs_next(txs, room, p->size, now, x)) {
+			x->room = room - min(room, x->bytes + x->count * MROCE_OVERHEAD);
+			send_by(tx, p, now, x);
+			return true;
+		}
+		list_del_init(&txs->ready);
+		if (txs->choosy)
+			p = NULL;
+	}
 	return false;
-found:
-	x->room = room - min(room, x->bytes + x->count * MROCE_OVERHEAD);
-	send_by(tx, p, now, x);
-	return true;
 }
 
 bool mroce_tx_any(struct mroce_tx *tx)
@@ -668,7 +717,8 @@ int mroce_tx_pick_more(struct mroce_tx *tx, u32 left, u64 now, struct mroce_xmit
 	    room <= MROCE_OVERHEAD || pl->inflight >= max(pl->window, MROCE_SMALL_CHANGE))
 		return 0;
 	txs = next_stream(&tx->ready[0]) ?: next_stream(&tx->ready[1]);
-	if (!txs || txs->tclass != with->tclass || txs->hop_limit != with->hop_limit ||
+	if (!txs || !goes_by(tx, txs, p) ||
+	    txs->tclass != with->tclass || txs->hop_limit != with->hop_limit ||
 	    !mroce_txs_small(txs, min3(left, (u32)p->size, room - MROCE_OVERHEAD)) ||
 	    !mroce_path_reserve(tx, p) || !mroce_txs_next(txs, room, p->size, now, x))
 		return 0;

@@ -85,6 +85,10 @@ struct mroce_msg {
  * @own_id: ours, by which records of ACKs name this stream
  * @response: the space
  * @tclass, @hop_limit: of its packets; the caller's
+ * @choosy: its choice is not all: @planes, bits of struct mroce_tx_plane.slot that it goes by;
+ *   @npaths of the paths, which of them by its id, 0: all. Neither holds while none of these is in
+ *   use
+ * @weight: of its turn, 1 or more; @train: payload bytes of a transmission, at most, 0: the half's
  * @una: lowest stream number not acknowledged; @nxt: next never sent; @end: behind the last message
  *   that was cut
  * @msn_una: lowest message not complete; @msn_nxt: next to be cut into packets; @msn_end: next to
@@ -122,6 +126,9 @@ struct mroce_txs {
 	bool response;
 	u8 state;		/* enum mroce_txs_state; set by set_state() in tx_stream.c only */
 	u8 tclass, hop_limit;
+	u8 planes, npaths, weight;
+	bool choosy;
+	u32 train;
 
 	u32 una, nxt, end;
 	u32 msn_una, msn_nxt, msn_end;
@@ -292,6 +299,7 @@ static_assert(sizeof(struct mroce_txpath) <= 256);
  * @heard: an ACK has come, the last at @heard_at; the share was halved @halved_at
  * @asked_at: when an ACK was asked for last
  * @active: senders that share the plane at the receiver
+ * @slot: its name for streams that choose; the caller's, else its index
  * @dark_until: when the next of its paths may ask, while none is in use; @dark_wait: ns between two
  *   such rounds; @dark_asker: index of the path that asked last
  */
@@ -308,7 +316,7 @@ struct mroce_tx_plane {
 	u64 dark_until;
 	u32 dark_wait;
 	u16 active;
-	u8 npaths, samples, nrtts, dark_asker;
+	u8 npaths, samples, nrtts, dark_asker, slot;
 	bool by_share, held_back, idle, heard;
 };
 
@@ -524,6 +532,11 @@ void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mro
 /* Its unfinished messages, none of which is being built, move to a ring that is larger. */
 void mroce_txs_move(struct mroce_txs *txs, struct mroce_msg *msg, u32 msgs);
 void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn);
+/*
+ * By which planes (0xff: all), over how many paths (0: all), in turns of which weight (1: as
+ * others), and how much at once (0: as the half has it). At any time.
+ */
+void mroce_txs_tune(struct mroce_txs *txs, u8 planes, u8 npaths, u8 weight, u32 train);
 /* Forgets every trace in the half; busy is 0. Frees the bitmaps. Without effect if not attached. */
 void mroce_txs_detach(struct mroce_txs *txs);
 

@@ -58,6 +58,7 @@ void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mro
 	txs->rnr_retry = 7;
 	txs->rnr_left = 7;
 	txs->credit = MROCE_CREDIT_NONE;
+	mroce_txs_tune(txs, U8_MAX, 0, 1, 0);
 	INIT_LIST_HEAD(&txs->node);
 	INIT_LIST_HEAD(&txs->ready);
 	INIT_LIST_HEAD(&txs->done);
@@ -84,6 +85,15 @@ void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn)
 	list_add_tail(&txs->node, &tx->streams);
 	if (tx->state == MROCE_TX_DEAD)
 		mroce_txs_fail(txs, txs->msn_una, tx->dead_reason, MROCE_N_NONE);
+}
+
+void mroce_txs_tune(struct mroce_txs *txs, u8 planes, u8 npaths, u8 weight, u32 train)
+{
+	txs->planes = planes;
+	txs->npaths = npaths;
+	txs->weight = max_t(u8, weight, 1);
+	txs->train = train;
+	txs->choosy = planes != U8_MAX || npaths;
 }
 
 static void free_bitmaps(struct mroce_txs *txs)
@@ -434,7 +444,8 @@ static void fill(struct mroce_txs *txs, struct mroce_msg *m, u32 spn, u32 count,
  */
 static u32 train_of(const struct mroce_txs *txs, const struct mroce_msg *m, u32 room, u16 passes)
 {
-	u32 n = min(room / (m->psize + MROCE_OVERHEAD), txs->tx->train / m->psize);
+	u32 train = txs->train ? min(txs->train, txs->tx->train) : txs->tx->train;
+	u32 n = min(room / (m->psize + MROCE_OVERHEAD), train / m->psize);
 
 	/* as IP fragments, one by one */
 	if (unlikely(m->psize > passes))
