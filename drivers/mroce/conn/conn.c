@@ -243,6 +243,26 @@ struct mroce_txhalf *mroce_txhalf_next(struct mroce_dev *dev, struct mroce_txhal
 	return found;
 }
 
+struct mroce_rxhalf *mroce_rxhalf_next(struct mroce_dev *dev, struct mroce_rxhalf *last,
+				       const u32 *index)
+{
+	struct mroce_rxhalf *h, *found = NULL;
+
+	spin_lock_bh(&mroce_table_lock);
+	if (last && !hlist_unhashed(&last->by_id))
+		h = list_next_entry(last, node);
+	else
+		h = list_first_entry(&dev->conns->rx, struct mroce_rxhalf, node);
+	list_for_each_entry_from(h, &dev->conns->rx, node)
+		if ((!index || !mroce_seq_before(h->index, *index)) &&
+		    refcount_inc_not_zero(&h->refs)) {
+			found = h;
+			break;
+		}
+	spin_unlock_bh(&mroce_table_lock);
+	return found;
+}
+
 unsigned int mroce_conns_payload(struct mroce_dev *dev)
 {
 	struct mroce_txhalf *h;
@@ -526,6 +546,7 @@ struct mroce_rxhalf *mroce_rxhalf_add(struct mroce_dev *dev, const struct in6_ad
 		conns->rx_size += rxhalf_size(npaths);
 		atomic_inc(&conns->unconfirmed);
 		mroce_shares_join(h);
+		h->index = conns->rx_ids++;
 		list_add_tail(&h->node, &conns->rx);
 		hash_add_rcu(rx_ids, &h->by_id, h->rx.own_id);
 		hash_add_rcu(rx_addrs, &h->by_addr, addr_key(saddr));

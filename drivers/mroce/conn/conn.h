@@ -106,6 +106,7 @@ struct mroce_txhalf {
  * struct mroce_rxhalf - a receiving half
  * @rx: the engine's, under @lock
  * @saddr: the sender's address, @daddr ours; found by @saddr, then @rx.instance and @rx.half
+ * @index: number, unique in its device
  * @flow: for the ACKs of each path (rule 13)
  * @via: address pairs that it takes packets from, [0] that of the first contact; @path_via: of
  *	which of them each path's flow is
@@ -127,7 +128,7 @@ struct mroce_rxhalf {
 	struct mroce_via via[MROCE_MAX_PLANES];
 	u8 path_via[MROCE_MAX_PATHS];
 	struct in6_addr named[MROCE_MAX_PLANES];
-	u32 nnamed, serial;
+	u32 nnamed, serial, index;
 	u16 agreed;
 	refcount_t refs;
 	bool gone;
@@ -301,7 +302,8 @@ struct mroce_weight {
  * struct mroce_conns - the connections of a device
  * @tx, @rx: its halves; under the tables' lock
  * @stopped: none is added any more
- * @half_ids: numbers of sending halves; @nrx receiving halves, @unconfirmed of these not heard of
+ * @half_ids: numbers of sending halves, @rx_ids of receiving ones; @nrx of these, @unconfirmed of
+ *	them not heard of
  * @rx_size: bytes of the receiving halves, @rx_size_max at most
  * @alive: halves whose memory is not yet free
  * @shared: bits of the planes of known capacity; @share: of each plane
@@ -313,7 +315,7 @@ struct mroce_conns {
 	struct list_head tx, rx;
 	struct delayed_work linger;
 	bool stopped;
-	u32 half_ids;
+	u32 half_ids, rx_ids;
 	u32 nrx;
 	u64 rx_size, rx_size_max;
 	atomic_t unconfirmed;
@@ -377,6 +379,9 @@ void mroce_rxhalves_weigh(struct mroce_dev *dev, const struct in6_addr *saddr, u
  */
 struct mroce_txhalf *mroce_txhalf_next(struct mroce_dev *dev, struct mroce_txhalf *last,
 				       const u32 *half);
+/* the same of receiving halves, by their index */
+struct mroce_rxhalf *mroce_rxhalf_next(struct mroce_dev *dev, struct mroce_rxhalf *last,
+				       const u32 *index);
 /* source port of a path in an epoch, other than those of the half's other paths */
 __be16 mroce_txhalf_port(const struct mroce_txhalf *h, u8 path, u8 epoch);
 
@@ -411,6 +416,13 @@ int mroce_weight_set(struct mroce_dev *dev, const struct in6_addr *peer, u8 weig
 int mroce_weights_each(struct mroce_dev *dev,
 		       int (*fn)(struct mroce_dev *dev, const struct mroce_weight *w, void *arg),
 		       void *arg);
+/* A sender's share of a plane, as this receiver has it. False: nobody is limited there. */
+struct mroce_share_view {
+	u32 share, demand, rate, senders;
+	u8 weight;
+};
+
+bool mroce_shares_view(struct mroce_rxhalf *h, u8 plane, struct mroce_share_view *view);
 void mroce_weights_free(struct mroce_conns *conns);
 /* Tells some senders what has become of their shares. Softirq, no lock held. */
 void mroce_shares_tell(struct mroce_dev *dev);

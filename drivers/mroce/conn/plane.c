@@ -150,6 +150,7 @@ static void match(struct mroce_txhalf *h, const struct mroce_local *local, u32 n
 		j = __ffs(fresh);
 		fresh &= fresh - 1;
 		pair_start(&h->pair[k], &local[j % n], &local[j % n].addr, &peer[j % np], now);
+		h->tx.plane[k].slot = j % n;
 	}
 }
 

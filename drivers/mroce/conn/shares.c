@@ -196,6 +196,26 @@ void mroce_shares_weigh(struct mroce_rxhalf *h, u8 weight)
 	}
 }
 
+bool mroce_shares_view(struct mroce_rxhalf *h, u8 plane, struct mroce_share_view *view)
+{
+	struct mroce_plane_share *ps = &h->dev->conns->share[plane];
+	struct mroce_share_member *m = &h->rx.member[plane];
+	bool limited;
+
+	spin_lock_bh(&ps->lock);
+	/* in the list are those who were heard on this plane */
+	limited = ps->share.capacity && !list_empty(&m->node);
+	*view = (struct mroce_share_view){
+		.share = m->told,
+		.demand = m->demand,
+		.rate = m->used,
+		.senders = ps->share.active,
+		.weight = m->weight,
+	};
+	spin_unlock_bh(&ps->lock);
+	return limited;
+}
+
 /* The next half that is to be told its share of a plane, with a reference. */
 static struct mroce_rxhalf *next_told(struct mroce_plane_share *ps)
 {

@@ -8,7 +8,13 @@
 #include <net/genetlink.h>
 
 #include "../conn/conn.h"
+#include "../verbs/qp.h"
 #include "netlink.h"
+
+static_assert((int)MROCE_NL_CONN_DEAD == MROCE_TX_DEAD);
+static_assert((int)MROCE_NL_STREAM_FAILED == MROCE_TXS_FAILED);
+static_assert((int)MROCE_NL_PATH_FAILED == MROCE_PATH_FAILED);
+static_assert((int)MROCE_NL_PAUSE_FAULT == MROCE_N_FAULT);
 
 static struct genl_family mroce_family;
 
@@ -218,8 +224,10 @@ static int do_peer_set(struct sk_buff *skb, struct genl_info *info)
 /* ---- dumps ---- */
 
 /*
- * Where a dump goes on: cb->args[0] of what is counted by before() are out. Of the paths these are
- * devices, and of the next one args[1] is the half and args[2] the path to go on with, if args[3].
+ * Where a dump goes on: cb->args[0] of what is counted by before() are out. Of what belongs to
+ * connections these are devices, and of the next one args[1] is the half and args[2] the path or
+ * plane in it to go on with, if args[3]; args[4]: its sending halves are out. Of streams args[1] is
+ * the queue pair.
  */
 struct dump {
 	struct sk_buff *skb;
@@ -349,45 +357,326 @@ static int put_path(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *
 	      nla_put_u16(skb, MROCE_NL_A_PAYLOAD, p.size) ?:
 	      nla_put_u32(skb, MROCE_NL_A_PACKETS, p.packets) ?:
 	      nla_put_u32(skb, MROCE_NL_A_MARKED, p.ce) ?:
-	      nla_put_u64_64bit(skb, MROCE_NL_A_LOST, p.lost, MROCE_NL_A_PAD);
+	      nla_put_u64_64bit(skb, MROCE_NL_A_LOST, p.lost, MROCE_NL_A_PAD) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_BYTES, p.bytes, MROCE_NL_A_PAD);
 	return finish(d, hdr, err);
 }
 
 /*
  * A device may have thousands of connections: each call goes on at the half where the last one
- * stopped.
+ * stopped. What there is of one half, args[2] says how much of it is out.
  */
-static int put_paths(struct dump *d, struct mroce_dev *dev)
+static void begin_half(long *at, u32 *half)
+{
+	if (!at[3] || (u32)at[1] != *half)
+		at[2] = 0;
+	at[1] = *half;
+	at[3] = true;
+	++*half;
+}
+
+static int each_txhalf(struct dump *d, struct mroce_dev *dev,
+		       int (*put)(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *h))
 {
 	long *at = d->cb->args;
 	struct mroce_txhalf *h, *last = NULL;
 	u32 half = at[1];
 	int err = 0;
 
-	if (before(d))
-		return 0;
 	h = mroce_txhalf_next(dev, NULL, at[3] ? &half : NULL);
-	for (; h; h = mroce_txhalf_next(dev, last, &half)) {
+	for (; h && !err; h = err ? NULL : mroce_txhalf_next(dev, last, &half)) {
 		if (last)
 			mroce_txhalf_put(last);
 		last = h;
 		half = h->tx.hello.half;
-		if (!at[3] || (u32)at[1] != half)
-			at[2] = 0;
-		at[1] = half++;
-		at[3] = true;
-		for (; at[2] < h->tx.npaths; at[2]++) {
-			err = put_path(d, dev, h, at[2]);
-			if (err)
-				goto put;
-		}
+		begin_half(at, &half);
+		err = put(d, dev, h);
 	}
-	at[3] = false;
-	at[0]++;
-put:
 	if (last)
 		mroce_txhalf_put(last);
+	if (!err)
+		at[3] = false;
 	return err;
+}
+
+static int each_rxhalf(struct dump *d, struct mroce_dev *dev,
+		       int (*put)(struct dump *d, struct mroce_dev *dev, struct mroce_rxhalf *h))
+{
+	long *at = d->cb->args;
+	struct mroce_rxhalf *h, *last = NULL;
+	u32 half = at[1];
+	int err = 0;
+
+	h = mroce_rxhalf_next(dev, NULL, at[3] ? &half : NULL);
+	for (; h && !err; h = err ? NULL : mroce_rxhalf_next(dev, last, &half)) {
+		if (last)
+			mroce_rxhalf_put(last);
+		last = h;
+		half = h->index;
+		begin_half(at, &half);
+		err = put(d, dev, h);
+	}
+	if (last)
+		mroce_rxhalf_put(last);
+	if (!err)
+		at[3] = false;
+	return err;
+}
+
+/* the halves of both directions, those that send first */
+static int each_half(struct dump *d, struct mroce_dev *dev,
+		     int (*tx)(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *h),
+		     int (*rx)(struct dump *d, struct mroce_dev *dev, struct mroce_rxhalf *h))
+{
+	long *at = d->cb->args;
+	int err = 0;
+
+	if (before(d))
+		return 0;
+	if (!at[4])
+		err = each_txhalf(d, dev, tx);
+	if (!err) {
+		at[4] = true;
+		err = each_rxhalf(d, dev, rx);
+	}
+	if (!err) {
+		at[4] = false;
+		at[0]++;
+	}
+	return err;
+}
+
+static int put_half_paths(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *h)
+{
+	long *at = d->cb->args;
+	int err = 0;
+
+	for (; !err && at[2] < h->tx.npaths; at[2] += !err)
+		err = put_path(d, dev, h, at[2]);
+	return err;
+}
+
+static int put_paths(struct dump *d, struct mroce_dev *dev)
+{
+	int err;
+
+	if (before(d))
+		return 0;
+	err = each_txhalf(d, dev, put_half_paths);
+	if (!err)
+		d->cb->args[0]++;
+	return err;
+}
+
+/* the beginning of what is said of a half */
+static void *start_half(struct dump *d, u8 cmd, struct mroce_dev *dev, u8 direction, u32 half)
+{
+	void *hdr = start(d, cmd, dev);
+
+	if (hdr && (nla_put_u8(d->skb, MROCE_NL_A_DIRECTION, direction) ||
+		    nla_put_u64_64bit(d->skb, MROCE_NL_A_HALF, half, MROCE_NL_A_PAD))) {
+		genlmsg_cancel(d->skb, hdr);
+		return NULL;
+	}
+	return hdr;
+}
+
+static int put_txconn(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *h)
+{
+	struct sk_buff *skb = d->skb;
+	struct mroce_tx_stats stats;
+	u64 instance, backlog;
+	u8 state, npaths;
+	u16 payload;
+	void *hdr;
+	int err;
+
+	spin_lock_bh(&h->lock);
+	stats = h->tx.stats;
+	state = h->tx.state;
+	instance = h->tx.instance;
+	backlog = h->tx.backlog;
+	npaths = h->tx.npaths;
+	payload = h->tx.max_payload;
+	spin_unlock_bh(&h->lock);
+	hdr = start_half(d, MROCE_NL_CONN_GET, dev, MROCE_NL_SENDS, h->tx.hello.half);
+	if (!hdr)
+		return -EMSGSIZE;
+	err = nla_put_u8(skb, MROCE_NL_A_STATE, state) ?:
+	      nla_put_in6_addr(skb, MROCE_NL_A_LOCAL, &h->saddr) ?:
+	      nla_put_in6_addr(skb, MROCE_NL_A_PEER, &h->daddr) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_INSTANCE, instance, MROCE_NL_A_PAD) ?:
+	      nla_put_u32(skb, MROCE_NL_A_STREAMS, READ_ONCE(h->users)) ?:
+	      nla_put_u8(skb, MROCE_NL_A_NPATHS, npaths) ?:
+	      nla_put_u16(skb, MROCE_NL_A_PAYLOAD, payload) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_CARRIED, stats.packets, MROCE_NL_A_PAD) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_BYTES, stats.bytes, MROCE_NL_A_PAD) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_RESENT, stats.resent, MROCE_NL_A_PAD) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_LOST, stats.lost, MROCE_NL_A_PAD) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_BACKLOG, backlog, MROCE_NL_A_PAD);
+	return finish(d, hdr, err);
+}
+
+static int put_rxconn(struct dump *d, struct mroce_dev *dev, struct mroce_rxhalf *h)
+{
+	struct sk_buff *skb = d->skb;
+	u64 packets, bytes, marked;
+	void *hdr;
+	int err;
+
+	spin_lock_bh(&h->lock);
+	packets = h->rx.stats.packets;
+	bytes = h->rx.stats.bytes;
+	marked = h->rx.stats.ce;
+	spin_unlock_bh(&h->lock);
+	hdr = start_half(d, MROCE_NL_CONN_GET, dev, MROCE_NL_RECEIVES, h->index);
+	if (!hdr)
+		return -EMSGSIZE;
+	err = nla_put_u8(skb, MROCE_NL_A_STATE, READ_ONCE(h->confirmed) ? MROCE_NL_CONN_OPEN :
+									  MROCE_NL_CONN_HELLO) ?:
+	      nla_put_in6_addr(skb, MROCE_NL_A_LOCAL, &h->daddr) ?:
+	      nla_put_in6_addr(skb, MROCE_NL_A_PEER, &h->saddr) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_INSTANCE, h->rx.instance, MROCE_NL_A_PAD) ?:
+	      nla_put_u8(skb, MROCE_NL_A_NPATHS, h->rx.npaths) ?:
+	      nla_put_u16(skb, MROCE_NL_A_PAYLOAD, h->agreed) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_CARRIED, packets, MROCE_NL_A_PAD) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_BYTES, bytes, MROCE_NL_A_PAD) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_MARKED_ALL, marked, MROCE_NL_A_PAD);
+	return finish(d, hdr, err);
+}
+
+static int put_conns(struct dump *d, struct mroce_dev *dev)
+{
+	return each_half(d, dev, put_txconn, put_rxconn);
+}
+
+/* ---- shares ---- */
+
+static int put_txshare(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *h, u32 plane)
+{
+	struct in6_addr peer;
+	u32 share = 0;
+	u16 senders;
+	void *hdr;
+	bool used;
+	int err;
+
+	spin_lock_bh(&h->lock);
+	used = h->tx.plane[plane].npaths;
+	if (ktime_get_ns() < h->tx.plane[plane].share_until)
+		share = h->tx.plane[plane].share;
+	senders = h->tx.plane[plane].active;
+	peer = h->pair[plane].daddr;
+	spin_unlock_bh(&h->lock);
+	if (!used)
+		return 0;
+	hdr = start_half(d, MROCE_NL_SHARE_GET, dev, MROCE_NL_SENDS, h->tx.hello.half);
+	if (!hdr)
+		return -EMSGSIZE;
+	err = nla_put_u8(d->skb, MROCE_NL_A_SLOT, plane) ?:
+	      nla_put_in6_addr(d->skb, MROCE_NL_A_PEER, &peer) ?:
+	      nla_put_u32(d->skb, MROCE_NL_A_SHARE, share) ?:
+	      nla_put_u16(d->skb, MROCE_NL_A_SENDERS, senders);
+	return finish(d, hdr, err);
+}
+
+static int put_rxshare(struct dump *d, struct mroce_dev *dev, struct mroce_rxhalf *h, u32 plane)
+{
+	struct mroce_share_view v;
+	void *hdr;
+	int err;
+
+	if (!mroce_shares_view(h, plane, &v))
+		return 0;
+	hdr = start_half(d, MROCE_NL_SHARE_GET, dev, MROCE_NL_RECEIVES, h->index);
+	if (!hdr)
+		return -EMSGSIZE;
+	err = nla_put_u8(d->skb, MROCE_NL_A_SLOT, plane) ?:
+	      nla_put_in6_addr(d->skb, MROCE_NL_A_PEER, &h->saddr) ?:
+	      nla_put_u32(d->skb, MROCE_NL_A_SHARE, v.share) ?:
+	      nla_put_u16(d->skb, MROCE_NL_A_SENDERS, min_t(u32, v.senders, U16_MAX)) ?:
+	      nla_put_u8(d->skb, MROCE_NL_A_WEIGHT, v.weight) ?:
+	      nla_put_u32(d->skb, MROCE_NL_A_DEMAND, v.demand) ?:
+	      nla_put_u32(d->skb, MROCE_NL_A_RATE, v.rate);
+	return finish(d, hdr, err);
+}
+
+static int put_txshares(struct dump *d, struct mroce_dev *dev, struct mroce_txhalf *h)
+{
+	long *at = d->cb->args;
+	int err = 0;
+
+	for (; !err && at[2] < MROCE_MAX_PLANES; at[2] += !err)
+		err = put_txshare(d, dev, h, at[2]);
+	return err;
+}
+
+static int put_rxshares(struct dump *d, struct mroce_dev *dev, struct mroce_rxhalf *h)
+{
+	long *at = d->cb->args;
+	int err = 0;
+
+	for (; !err && at[2] < MROCE_MAX_PLANES; at[2] += !err)
+		err = put_rxshare(d, dev, h, at[2]);
+	return err;
+}
+
+static int put_shares(struct dump *d, struct mroce_dev *dev)
+{
+	return each_half(d, dev, put_txshares, put_rxshares);
+}
+
+/* ---- streams ---- */
+
+static int put_stream(struct dump *d, struct mroce_dev *dev, struct mroce_qp *qp)
+{
+	struct sk_buff *skb = d->skb;
+	struct mroce_qp_info info;
+	void *hdr;
+	int err;
+
+	if (mroce_qp_info(qp, &info, NULL))
+		return 0;
+	hdr = start(d, MROCE_NL_STREAM_GET, dev);
+	if (!hdr)
+		return -EMSGSIZE;
+	err = nla_put_u64_64bit(skb, MROCE_NL_A_HALF, info.connection, MROCE_NL_A_PAD) ?:
+	      nla_put_u32(skb, MROCE_NL_A_QPN, info.qpn) ?:
+	      nla_put_u32(skb, MROCE_NL_A_PEER_QPN, info.peer_qpn) ?:
+	      nla_put_u8(skb, MROCE_NL_A_STATE, info.state) ?:
+	      nla_put_u8(skb, MROCE_NL_A_PAUSE, info.pause) ?:
+	      nla_put(skb, MROCE_NL_A_LOCAL, sizeof(info.local), info.local) ?:
+	      nla_put(skb, MROCE_NL_A_PEER, sizeof(info.peer), info.peer) ?:
+	      nla_put_u32(skb, MROCE_NL_A_MESSAGES, info.messages) ?:
+	      nla_put_u32(skb, MROCE_NL_A_INFLIGHT_PACKETS, info.inflight) ?:
+	      nla_put_u64_64bit(skb, MROCE_NL_A_BACKLOG, info.backlog, MROCE_NL_A_PAD) ?:
+	      nla_put_u8(skb, MROCE_NL_A_PLANES, info.tuning.planes) ?:
+	      nla_put_u8(skb, MROCE_NL_A_NPATHS, info.tuning.paths) ?:
+	      nla_put_u8(skb, MROCE_NL_A_WEIGHT, info.tuning.weight) ?:
+	      nla_put_u32(skb, MROCE_NL_A_BURST, info.tuning.burst);
+	return finish(d, hdr, err);
+}
+
+static int put_streams(struct dump *d, struct mroce_dev *dev)
+{
+	long *at = d->cb->args;
+	struct mroce_qp *qp;
+	u32 qpn = at[1];
+	int err;
+
+	if (before(d))
+		return 0;
+	for (; (qp = mroce_qp_next(dev, &qpn)); qpn++) {
+		err = put_stream(d, dev, qp);
+		mroce_qp_put(qp);
+		if (err) {
+			at[1] = qpn;
+			return err;
+		}
+	}
+	at[1] = 0;
+	at[0]++;
+	return 0;
 }
 
 static int put_peer(struct mroce_dev *dev, const struct mroce_weight *w, void *arg)
@@ -441,6 +730,21 @@ static int dump_planes(struct sk_buff *skb, struct netlink_callback *cb)
 static int dump_paths(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return dump(skb, cb, put_paths);
+}
+
+static int dump_conns(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump(skb, cb, put_conns);
+}
+
+static int dump_streams(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump(skb, cb, put_streams);
+}
+
+static int dump_shares(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump(skb, cb, put_shares);
 }
 
 static int dump_peers(struct sk_buff *skb, struct netlink_callback *cb)
@@ -532,6 +836,9 @@ static const struct genl_small_ops mroce_ops[] = {
 	{ .cmd = MROCE_NL_PATH_GET, .dumpit = dump_paths, .flags = GENL_ADMIN_PERM },
 	{ .cmd = MROCE_NL_PEER_SET, .doit = do_peer_set, .flags = GENL_ADMIN_PERM },
 	{ .cmd = MROCE_NL_PEER_GET, .dumpit = dump_peers },
+	{ .cmd = MROCE_NL_CONN_GET, .dumpit = dump_conns, .flags = GENL_ADMIN_PERM },
+	{ .cmd = MROCE_NL_STREAM_GET, .dumpit = dump_streams, .flags = GENL_ADMIN_PERM },
+	{ .cmd = MROCE_NL_SHARE_GET, .dumpit = dump_shares, .flags = GENL_ADMIN_PERM },
 };
 
 static struct genl_family mroce_family = {

@@ -536,6 +536,7 @@ static const struct ib_device_ops mroce_dev_ops = {
 static const struct uapi_definition mroce_uapi[] = {
 	UAPI_DEF_CHAIN(mroce_qp_uapi),
 	UAPI_DEF_CHAIN(mroce_srq_uapi),
+	UAPI_DEF_CHAIN(mroce_tune_uapi),
 	{},
 };
 

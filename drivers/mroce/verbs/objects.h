@@ -77,6 +77,9 @@ int mroce_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int mroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
 
+/* tune.c */
+extern const struct uapi_definition mroce_tune_uapi[];
+
 /* counter.c */
 struct rdma_hw_stats *mroce_counter_alloc_stats(struct rdma_counter *counter);
 int mroce_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ib MROCE_COUNTER_PORT);

@@ -70,6 +70,7 @@ static void init_streams(struct mroce_qp *qp, const struct ib_qp_attr *attr, u32
 	mroce_txs_init(&qp->resp, true, id, qp->responder ? qp->responder->msg : NULL,
 		       qp->resp_mask + 1);
 	mroce_qp_route(qp, attr);
+	mroce_qp_tune_streams(qp);
 	mroce_rxs_init(&qp->rreq, false, id, attr->rq_psn, LOG_PACKETS,
 		       mroce_qp_binds(qp) ? LOG_SRQ : LOG_MESSAGES);
 	mroce_rxs_init(&qp->rresp, true, id, 0, LOG_PACKETS, LOG_MESSAGES);

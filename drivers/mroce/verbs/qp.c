@@ -114,27 +114,29 @@ struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, 
 	return txs;
 }
 
-/* The queue pair of that number, or the next one, with a reference; NULL: it is going. */
-static bool next_qp(struct mroce_dev *dev, unsigned long *qpn, struct mroce_qp **qp)
+struct mroce_qp *mroce_qp_next(struct mroce_dev *dev, u32 *qpn)
 {
 	struct mroce_qp_handle *handle;
+	unsigned long at = *qpn;
+	struct mroce_qp *qp;
 
-	*qp = NULL;
-	rcu_read_lock();
-	handle = xa_find(&dev->qp_xa, qpn, ULONG_MAX, XA_PRESENT);
-	if (handle && refcount_inc_not_zero(&handle->refs))
-		*qp = to_mqp(handle->ib);
-	rcu_read_unlock();
-	return handle;
+	do {
+		rcu_read_lock();
+		handle = xa_find(&dev->qp_xa, &at, QPN_LAST, XA_PRESENT);
+		qp = handle ? mroce_qp_by_handle(handle) : NULL;
+		rcu_read_unlock();
+		*qpn = at++;
+	} while (handle && !qp);
+	return qp;
 }
 
 void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reason reason)
 {
-	unsigned long qpn = 0;
 	struct mroce_qp *qp;
+	u32 qpn = 0;
 
-	for (; next_qp(dev, &qpn, &qp); qpn++) {
-		if (qp && (!cq || qp->scq == cq || READ_ONCE(qp->rcq) == cq)) {
+	for (; (qp = mroce_qp_next(dev, &qpn)); qpn++) {
+		if (!cq || qp->scq == cq || READ_ONCE(qp->rcq) == cq) {
 			mroce_qp_error(qp, reason);
 			/* of the device's end the device tells, and no route outlives it */
 			if (cq)
@@ -142,22 +144,19 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 			else
 				mroce_flow_drop(&qp->uc.flow);
 		}
-		if (qp)
-			mroce_qp_put(qp);
+		mroce_qp_put(qp);
 		cond_resched();
 	}
 }
 
 void mroce_qps_leave(struct mroce_dev *dev, struct mroce_srq *srq)
 {
-	unsigned long qpn = 0;
 	struct mroce_qp *qp;
+	u32 qpn = 0;
 
-	for (; next_qp(dev, &qpn, &qp); qpn++) {
-		if (qp) {
-			mroce_xrc_leave(qp, srq);
-			mroce_qp_put(qp);
-		}
+	for (; (qp = mroce_qp_next(dev, &qpn)); qpn++) {
+		mroce_xrc_leave(qp, srq);
+		mroce_qp_put(qp);
 		cond_resched();
 	}
 }
@@ -480,6 +479,7 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	qp->xrcd = init->qp_type == IB_QPT_XRC_TGT ? to_mxrcd(init->xrcd) : NULL;
 	qp->srq = init->srq ? to_msrq(init->srq) : NULL;
 	qp->state = IB_QPS_RESET;
+	mroce_qp_tune_default(qp);
 	/* before any caller of ours looks at it; the core sets it too, in its own time */
 	qp->ib->qp_type = init->qp_type;
 	spin_lock_init(&qp->lock);

@@ -194,7 +194,7 @@ struct mroce_uc_qp {
  * @handle: its entry in the device's tables, and its references
  * @lock: bottom halves off. State, send queue, completions of sends.
  * @state: IB_QPS_*
- * @attr: as set by modify_qp
+ * @attr: as set by modify_qp; @tuning: by the method of tune.c
  * @bound: instead of @rq, with an SRQ or for those of an XRC domain
  * @xrcd: XRC target: its domain; @rcq is then where it completed last, and only compared
  * @waiter, @waits_on: in the list of that SRQ, with a reference; under @lock
@@ -226,6 +226,7 @@ struct mroce_qp {
 	spinlock_t lock; /* state, send queue */
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;
+	struct mroce_qp_tuning tuning;
 	bool user, holds_module;
 
 	struct mroce_sq sq;
@@ -369,6 +370,11 @@ void mroce_qp_stream_erase(struct mroce_dev *dev, u32 id);
 void mroce_qp_run(struct mroce_qp *qp, unsigned int doorbells);
 /* The same soon, from the tasklet. Any context. */
 void mroce_qp_kick(struct mroce_qp *qp, unsigned int doorbells);
+/*
+ * The first queue pair whose number is *@qpn or more, with a reference; *@qpn is set to it. NULL:
+ * there is none.
+ */
+struct mroce_qp *mroce_qp_next(struct mroce_dev *dev, u32 *qpn);
 /* queue pair of a stream, whatever its state; to be called under RCU */
 struct mroce_txs *mroce_qp_find_txs(struct mroce_dev *dev, struct mroce_tx *tx, u32 own_id,
 				    bool response);
@@ -518,6 +524,16 @@ void mroce_sq_recover(struct mroce_qp *qp);
 void mroce_qp_await_builders(struct mroce_qp *qp);
 /* no copy of the peer's packets runs and none begins; the engine's streams are stopped. Sleeps. */
 void mroce_qp_quiesce(struct mroce_qp *qp, bool all);
+
+/* tune.c */
+void mroce_qp_tune_default(struct mroce_qp *qp);
+/* What was chosen, to both streams; under qp->lock, and the half's if they are attached. */
+void mroce_qp_tune_streams(struct mroce_qp *qp);
+/*
+ * Its stream and connection; -ENOTCONN. *@half, if it is asked for: the sending half, with a
+ * reference. No lock is held.
+ */
+int mroce_qp_info(struct mroce_qp *qp, struct mroce_qp_info *info, struct mroce_txhalf **half);
 
 /* uc.c; the first two in process context, under the mutex */
 int mroce_uc_connect(struct mroce_qp *qp, const struct ib_qp_attr *attr); /* to RTR */

@@ -136,6 +136,7 @@ static void reset(struct mroce_qp *qp)
 	qp->quiet = false;
 	qp->error = MROCE_REASON_NONE;
 	qp->attr = (struct ib_qp_attr){.cap = qp->attr.cap};
+	mroce_qp_tune_default(qp);
 	spin_unlock(&qp->lock);
 	if (mroce_qp_has_rq(qp))
 		mroce_rq_reset(&qp->rq);

@@ -277,6 +277,8 @@ struct mroce_create_qp_resp {
  */
 enum mroce_qp_methods {
 	MROCE_METHOD_QP_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
+	MROCE_METHOD_QP_QUERY,
+	MROCE_METHOD_QP_TUNE,
 };
 
 enum mroce_qp_doorbell_attrs {
@@ -286,6 +288,112 @@ enum mroce_qp_doorbell_attrs {
 
 #define MROCE_DOORBELL_SQ	(1u << 0)
 #define MROCE_DOORBELL_RQ	(1u << 1)
+
+/**
+ * struct mroce_qp_tuning - how a queue pair's packets go, beside others of its connection
+ * @mask: MROCE_TUNE_*: which of the following are to be changed
+ * @burst: bytes that a path sends of it at a visit, 1 to 61,440; 0: as the device has it
+ * @planes: bits of the slots that it goes by; 0xff: all. While none of them has a path in use, it
+ *	goes by any
+ * @paths: so many of the paths, 1 to 64; 0: all
+ * @weight: of its turns, 1 to 100; 1 unless it is set
+ * @reserved: 0
+ *
+ * It holds until RESET, and may be set in any state. It is for what this side sends: responses to
+ * the peer's READs too.
+ */
+struct mroce_qp_tuning {
+	__u32 mask;
+	__u32 burst;
+	__u8 planes;
+	__u8 paths;
+	__u8 weight;
+	__u8 reserved[5];
+};
+
+#define MROCE_TUNE_BURST	(1u << 0)
+#define MROCE_TUNE_PLANES	(1u << 1)
+#define MROCE_TUNE_PATHS	(1u << 2)
+#define MROCE_TUNE_WEIGHT	(1u << 3)
+
+#define MROCE_TUNE_WEIGHT_MAX	100
+
+/**
+ * struct mroce_qp_info - the stream and connection of an RC queue pair
+ * @connection: number of the connection's sending half, MROCE_NL_A_HALF of mroce-netlink.h
+ * @backlog: bytes posted and never sent
+ * @qpn: the queue pair; @peer_qpn: the one that it is connected to
+ * @messages: requests that are not complete
+ * @inflight: packets sent and neither acknowledged nor taken as lost
+ * @npaths: paths of the connection
+ * @tuning: as it is, with every bit of its mask
+ * @connection_state: enum mroce_nl_conn_state
+ * @state: enum mroce_nl_stream_state
+ * @pause: enum mroce_nl_pause
+ * @reserved: 0
+ * @local: address, IPv4 mapped into IPv6; @peer: of the peer
+ */
+struct mroce_qp_info {
+	__aligned_u64 connection;
+	__aligned_u64 backlog;
+	__u32 qpn;
+	__u32 peer_qpn;
+	__u32 messages;
+	__u32 inflight;
+	__u32 npaths;
+	__u8 connection_state;
+	__u8 state;
+	__u8 pause;
+	__u8 reserved;
+	struct mroce_qp_tuning tuning;
+	__u8 local[16];
+	__u8 peer[16];
+};
+
+/**
+ * struct mroce_path_info - a path of the connection
+ * @bytes: payload that the peer has received in this epoch, and of @packets @marked Congestion
+ *	Experienced
+ * @lost: packets found lost
+ * @srtt: round-trip time, ns; 0: not known
+ * @cwnd: window, bytes; @inflight of it is in use
+ * @ifindex: of the netdev
+ * @port: source port; @payload: bytes of a packet's that it passes
+ * @path: index; @slot: of the plane; @state: enum mroce_nl_path_state; @epoch: ports before this
+ * @reserved: 0
+ * @local: address; @peer: of the peer
+ */
+struct mroce_path_info {
+	__aligned_u64 bytes;
+	__aligned_u64 lost;
+	__u32 packets;
+	__u32 marked;
+	__u32 srtt;
+	__u32 cwnd;
+	__u32 inflight;
+	__u32 ifindex;
+	__u16 port;
+	__u16 payload;
+	__u8 path;
+	__u8 slot;
+	__u8 state;
+	__u8 epoch;
+	__u8 local[16];
+	__u8 peer[16];
+};
+
+/* ENOTCONN: it is not connected, or not of type RC. @PATHS: as many as there is room for. */
+enum mroce_qp_query_attrs {
+	MROCE_ATTR_QP_QUERY_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	MROCE_ATTR_QP_QUERY_INFO,	/* out: struct mroce_qp_info */
+	MROCE_ATTR_QP_QUERY_PATHS,	/* out, optional: struct mroce_path_info[] */
+};
+
+/* EINVAL: a value out of range; EOPNOTSUPP: a bit of the mask that is not known, or no RC */
+enum mroce_qp_tune_attrs {
+	MROCE_ATTR_QP_TUNE_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	MROCE_ATTR_QP_TUNE_TUNING,	/* in: struct mroce_qp_tuning */
+};
 
 /*
  * Resizing replaces the ring of an SRQ, as that of a CQ: slots that were not read are moved, and

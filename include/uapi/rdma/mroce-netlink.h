@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
- * The generic netlink family "mroce": planes and attributes of devices, the paths of their
- * connections, and events. Requests name a device of the caller's network namespace; those that
+ * The generic netlink family "mroce": planes and attributes of devices, their connections with
+ * paths, streams and shares, and events. Requests name a device of the caller's network namespace; those that
  * change something need CAP_NET_ADMIN, and say in an extended acknowledgement what was wrong.
  */
 #ifndef MROCE_NETLINK_H
@@ -27,6 +27,14 @@
  * @MROCE_NL_PEER_SET: DEV, PEER, WEIGHT, at once, for connections that exist too. ENODEV; EINVAL
  *	no address of a host; ERANGE; ENOSPC 4,096 peers have one other than 1
  * @MROCE_NL_PEER_GET: dump: a message a peer whose weight is not 1: DEV, PEER, WEIGHT
+ * @MROCE_NL_CONN_GET: dump: a message a half of a connection: DEV, DIRECTION, HALF, STATE, LOCAL,
+ *	PEER, INSTANCE of the peer, STREAMS (sending), NPATHS, PAYLOAD, CARRIED, BYTES, RESENT, LOST
+ *	and BACKLOG (sending), MARKED_ALL (receiving)
+ * @MROCE_NL_STREAM_GET: dump: a message a queue pair that is connected: DEV, HALF, QPN, PEER_QPN,
+ *	STATE, PAUSE, LOCAL, PEER, MESSAGES, INFLIGHT_PACKETS, BACKLOG, and what was chosen for it:
+ *	PLANES, NPATHS, WEIGHT, BURST
+ * @MROCE_NL_SHARE_GET: dump: a message a half and plane that has a share: DEV, DIRECTION, HALF,
+ *	SLOT, PEER, SHARE, SENDERS, and if it receives WEIGHT, DEMAND, RATE
  */
 enum mroce_nl_cmd {
 	MROCE_NL_UNSPEC,
@@ -41,6 +49,9 @@ enum mroce_nl_cmd {
 	MROCE_NL_PATH_EVENT,
 	MROCE_NL_PEER_SET,
 	MROCE_NL_PEER_GET,
+	MROCE_NL_CONN_GET,
+	MROCE_NL_STREAM_GET,
+	MROCE_NL_SHARE_GET,
 };
 
 /* MROCE_NL_A_STATE of a plane */
@@ -58,6 +69,39 @@ enum mroce_nl_path_state {
 	MROCE_NL_PATH_FAILED,
 };
 
+/* MROCE_NL_A_STATE of a sending half; a receiving one is OPEN, or HELLO until it was heard of */
+enum mroce_nl_conn_state {
+	MROCE_NL_CONN_IDLE,
+	MROCE_NL_CONN_HELLO,
+	MROCE_NL_CONN_OPEN,
+	MROCE_NL_CONN_DEAD,
+};
+
+/* MROCE_NL_A_STATE of a stream */
+enum mroce_nl_stream_state {
+	MROCE_NL_STREAM_CLOSED,
+	MROCE_NL_STREAM_OPENING,
+	MROCE_NL_STREAM_OPEN,
+	MROCE_NL_STREAM_FAILED,
+};
+
+/* MROCE_NL_A_PAUSE: what the peer refused, so that the stream waits; as on the wire */
+enum mroce_nl_pause {
+	MROCE_NL_PAUSE_NONE,
+	MROCE_NL_PAUSE_RNR,
+	MROCE_NL_PAUSE_HOLD,
+	MROCE_NL_PAUSE_WINDOW,
+	MROCE_NL_PAUSE_READS,
+	MROCE_NL_PAUSE_NOT_READY,
+	MROCE_NL_PAUSE_MEMORY,
+	MROCE_NL_PAUSE_FAULT,
+};
+
+enum mroce_nl_direction {
+	MROCE_NL_SENDS,
+	MROCE_NL_RECEIVES,
+};
+
 /**
  * enum mroce_nl_attr - attributes
  * @MROCE_NL_A_PAD: alignment
@@ -69,12 +113,15 @@ enum mroce_nl_path_state {
  * @MROCE_NL_A_MTU: u32: of the netdev, bytes
  * @MROCE_NL_A_SPEED: u32: of the netdev, Mb/s; 0: unknown
  * @MROCE_NL_A_INSTANCE: u64: random, new with every link
- * @MROCE_NL_A_NPATHS: u8: paths of a new connection, 1 to 64
- * @MROCE_NL_A_BURST: u32: bytes that a path sends at a visit, 1 to 61,440; 1: packet by packet
+ * @MROCE_NL_A_NPATHS: u8: paths of a new connection, 1 to 64; of a connection: paths that it has;
+ *	of a stream: how many of these it goes by, 0: all
+ * @MROCE_NL_A_BURST: u32: bytes that a path sends at a visit, 1 to 61,440; 1: packet by packet; of
+ *	a stream, 0: as its device
  * @MROCE_NL_A_HELD_LIMIT: u64: bytes of packets held for order, at most
  * @MROCE_NL_A_HELD: u64: bytes held now (read only)
  * @MROCE_NL_A_CAPACITY: u32: what the netdev passes in truth, Mb/s; 0: its speed
- * @MROCE_NL_A_HALF: u64: number of a sending half, unique in its device (not the id on the wire)
+ * @MROCE_NL_A_HALF: u64: number of a half, unique among those of its device and direction (not the
+ *	id on the wire); of a stream: of the half that sends
  * @MROCE_NL_A_PATH: u8: index of a path in it
  * @MROCE_NL_A_EPOCH: u8: source ports that it had before, modulo 256
  * @MROCE_NL_A_PORT: u16: its source port, host order
@@ -89,7 +136,24 @@ enum mroce_nl_path_state {
  * @MROCE_NL_A_MARKED: u32: of these, marked Congestion Experienced
  * @MROCE_NL_A_LOST: u64: packets found lost
  * @MROCE_NL_A_WEIGHT: u8: by which a sender's part of this receiver's bandwidth is multiplied,
- *	1 to 100; 1 unless it is set
+ *	1 to 100; 1 unless it is set; of a stream: its part of what its half sends
+ * @MROCE_NL_A_DIRECTION: u8: enum mroce_nl_direction
+ * @MROCE_NL_A_STREAMS: u32: queue pairs that use the half
+ * @MROCE_NL_A_CARRIED: u64: data packets sent, those sent again included, or received
+ * @MROCE_NL_A_BYTES: u64: payload of these; of a path: that the peer has received in this epoch
+ * @MROCE_NL_A_RESENT: u64: packets sent again
+ * @MROCE_NL_A_BACKLOG: u64: bytes posted and never sent
+ * @MROCE_NL_A_MARKED_ALL: u64: packets received that were marked Congestion Experienced
+ * @MROCE_NL_A_SHARE: u32: what the sender may send to that plane, KiB/s; 0: no limit is known
+ * @MROCE_NL_A_SENDERS: u16: senders that share the plane now
+ * @MROCE_NL_A_DEMAND: u32: what the sender wants, KiB/s; 0xffffffff: all that it can get
+ * @MROCE_NL_A_RATE: u32: what came of it lately, KiB/s, with headers
+ * @MROCE_NL_A_QPN: u32: number of a queue pair
+ * @MROCE_NL_A_PEER_QPN: u32: and of the one that it is connected to
+ * @MROCE_NL_A_MESSAGES: u32: requests that are not complete
+ * @MROCE_NL_A_INFLIGHT_PACKETS: u32: packets sent and neither acknowledged nor taken as lost
+ * @MROCE_NL_A_PAUSE: u8: enum mroce_nl_pause
+ * @MROCE_NL_A_PLANES: u8: bits of the slots of the planes that a stream goes by
  */
 enum mroce_nl_attr {
 	MROCE_NL_A_UNSPEC,
@@ -121,6 +185,23 @@ enum mroce_nl_attr {
 	MROCE_NL_A_MARKED,
 	MROCE_NL_A_LOST,
 	MROCE_NL_A_WEIGHT,
+	MROCE_NL_A_DIRECTION,
+	MROCE_NL_A_STREAMS,
+	MROCE_NL_A_CARRIED,
+	MROCE_NL_A_BYTES,
+	MROCE_NL_A_RESENT,
+	MROCE_NL_A_BACKLOG,
+	MROCE_NL_A_MARKED_ALL,
+	MROCE_NL_A_SHARE,
+	MROCE_NL_A_SENDERS,
+	MROCE_NL_A_DEMAND,
+	MROCE_NL_A_RATE,
+	MROCE_NL_A_QPN,
+	MROCE_NL_A_PEER_QPN,
+	MROCE_NL_A_MESSAGES,
+	MROCE_NL_A_INFLIGHT_PACKETS,
+	MROCE_NL_A_PAUSE,
+	MROCE_NL_A_PLANES,
 	__MROCE_NL_A_COUNT
 };
 
