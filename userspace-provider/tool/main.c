@@ -21,9 +21,15 @@ static const char text[] =
 	"  peer show [DEV]                     senders of a weight other than 1\n"
 	"  peer set DEV ADDRESS weight N       of the device's inbound bandwidth, 1 to 100\n"
 	"  path show [DEV]                     paths of every connection\n"
+	"  conn show [DEV]                     connections: what they send to whom, and receive\n"
+	"  stream show [DEV]                   queue pairs that are connected\n"
+	"  share show [DEV]                    what senders may send, as receivers have it\n"
+	"  top [-b N] [-d S] [-s KEY] [DEV]    connections and paths, the busiest first; h: its keys\n"
 	"  monitor                             what changes, as it does\n"
 	"  doctor [DEV]                        what is wrong with the set-up, and what to do\n"
 	"  -j                                  as JSON\n";
+
+struct top_options top_options = { .delay = 1 };
 
 int usage(void)
 {
@@ -69,8 +75,12 @@ int main(int argc, char **argv)
 	} commands[] = {
 		{ "plane", cmd_plane }, { "path", cmd_path }, { "peer", cmd_peer },
 		{ "show", cmd_show },	{ "set", cmd_set },   { "monitor", cmd_monitor },
-		{ "doctor", cmd_doctor },
+		{ "doctor", cmd_doctor }, { "conn", cmd_conn }, { "stream", cmd_stream },
+		{ "share", cmd_share },	{ "top", cmd_top },
 	};
+	bool for_top = false;
+	uint64_t frames;
+	char *end;
 	size_t i;
 	int c;
 
@@ -78,10 +88,26 @@ int main(int argc, char **argv)
 		fputs(text, stdout);
 		return 0;
 	}
-	while ((c = getopt(argc, argv, "jh")) != -1) {
+	while ((c = getopt(argc, argv, "jhb:d:s:")) != -1) {
 		switch (c) {
 		case 'j':
 			out_json = true;
+			break;
+		case 'b':
+			if (!number(optarg, UINT32_MAX, false, &frames) || !frames)
+				return usage();
+			top_options.frames = frames;
+			for_top = true;
+			break;
+		case 'd':
+			top_options.delay = strtod(optarg, &end);
+			if (end == optarg || *end || !(top_options.delay >= 0.1 && top_options.delay <= 3600))
+				return usage();
+			for_top = true;
+			break;
+		case 's':
+			top_options.sort = optarg[0] && !optarg[1] ? optarg[0] : '?';
+			for_top = true;
 			break;
 		case 'h':
 			fputs(text, stdout);
@@ -92,7 +118,7 @@ int main(int argc, char **argv)
 	}
 	argc -= optind;
 	argv += optind;
-	if (argc < 1)
+	if (argc < 1 || (for_top && strcmp(argv[0], "top")))
 		return usage();
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i].name))

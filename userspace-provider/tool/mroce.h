@@ -20,6 +20,8 @@ bool nl_there(void);
 /* A request, to be completed with mnl_attr_put_*() and sent. @flags: NLM_F_DUMP or NLM_F_ACK. */
 struct nlmsghdr *nl_request(uint8_t cmd, uint16_t flags);
 int nl_send(struct nlmsghdr *msg, mnl_cb_t each, void *arg);
+/* Is there such a device? If not that is said. */
+bool nl_device(const char *device);
 /* All that there is, by @each into a table or list. 0, or 1: the tool's exit status. */
 int nl_show(uint8_t cmd, mnl_cb_t each, char *device);
 /* Calls @each for every event until the program ends. */
@@ -40,6 +42,9 @@ void out_number(const char *name, uint64_t value, const char *unit);
 void out_hex(const char *name, uint64_t value);
 void out_address(const char *name, const void *addr);	/* 16 bytes, IPv4 mapped */
 void out_netdev(uint32_t ifindex);
+/* an attribute, if there is one, of 1, 2, 4 or 8 bytes; an address of 16 */
+void attr_number(const struct nlattr *attr, const char *name, const char *unit);
+void attr_address(const struct nlattr *attr, const char *name);
 /* @text: INET6_ADDRSTRLEN bytes */
 void address_text(char *text, const void *addr);
 
@@ -52,6 +57,20 @@ int cmd_show(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_conn(int argc, char **argv);
+int cmd_stream(int argc, char **argv);
+int cmd_share(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+
+/* path.c: the word for a state */
+const char *path_state(uint8_t state);
+
+/* what top was told: so many @frames as text (0: live), a new one every @delay seconds; sorted by a key, or 0 */
+extern struct top_options {
+	unsigned int frames;
+	double delay;
+	char sort;
+} top_options;
 
 /* says what the command takes; 2 */
 int usage(void);

@@ -202,21 +202,26 @@ static int on_device(const struct nlmsghdr *msg, void *arg)
 	return MNL_CB_OK;
 }
 
-int nl_show(uint8_t cmd, mnl_cb_t each, char *device)
+bool nl_device(const char *device)
 {
 	struct wanted wanted = { .name = device };
 	struct nlmsghdr *msg;
+
+	msg = nl_request(MROCE_NL_DEV_GET, NLM_F_DUMP);
+	if (!msg || nl_send(msg, on_device, &wanted))
+		return false;
+	if (!wanted.there)
+		fprintf(stderr, "mroce: no such device in this network namespace\n");
+	return wanted.there;
+}
+
+int nl_show(uint8_t cmd, mnl_cb_t each, char *device)
+{
+	struct nlmsghdr *msg;
 	int err;
 
-	if (device) {
-		msg = nl_request(MROCE_NL_DEV_GET, NLM_F_DUMP);
-		if (!msg || nl_send(msg, on_device, &wanted))
-			return 1;
-		if (!wanted.there) {
-			fprintf(stderr, "mroce: no such device in this network namespace\n");
-			return 1;
-		}
-	}
+	if (device && !nl_device(device))
+		return 1;
 	msg = nl_request(cmd, NLM_F_DUMP);
 	if (!msg)
 		return 1;

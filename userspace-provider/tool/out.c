@@ -110,3 +110,29 @@ void out_netdev(uint32_t ifindex)
 		snprintf(name, sizeof(name), "if%u", ifindex);
 	out_string("netdev", name);
 }
+
+void attr_number(const struct nlattr *attr, const char *name, const char *unit)
+{
+	if (!attr)
+		return;
+	switch (mnl_attr_get_payload_len(attr)) {
+	case 1:
+		out_number(name, mnl_attr_get_u8(attr), unit);
+		break;
+	case 2:
+		out_number(name, mnl_attr_get_u16(attr), unit);
+		break;
+	case 4:
+		out_number(name, mnl_attr_get_u32(attr), unit);
+		break;
+	case 8:
+		out_number(name, mnl_attr_get_u64(attr), unit);
+		break;
+	}
+}
+
+void attr_address(const struct nlattr *attr, const char *name)
+{
+	if (attr && mnl_attr_get_payload_len(attr) == 16)
+		out_address(name, mnl_attr_get_payload(attr));
+}

@@ -7,40 +7,11 @@
 
 #include "mroce.h"
 
-static const char *state_of(const struct nlattr *attr)
+const char *path_state(uint8_t state)
 {
 	static const char *const states[] = { "probing", "active", "suspect", "failed" };
-	uint8_t state = mnl_attr_get_u8(attr);
 
 	return state < 4 ? states[state] : "?";
-}
-
-static void number_of(const struct nlattr *const *a, int type, const char *name, const char *unit)
-{
-	const struct nlattr *attr = a[type];
-
-	if (!attr)
-		return;
-	switch (mnl_attr_get_payload_len(attr)) {
-	case 1:
-		out_number(name, mnl_attr_get_u8(attr), unit);
-		break;
-	case 2:
-		out_number(name, mnl_attr_get_u16(attr), unit);
-		break;
-	case 4:
-		out_number(name, mnl_attr_get_u32(attr), unit);
-		break;
-	case 8:
-		out_number(name, mnl_attr_get_u64(attr), unit);
-		break;
-	}
-}
-
-static void address_of(const struct nlattr *attr, const char *name)
-{
-	if (attr && mnl_attr_get_payload_len(attr) == 16)
-		out_address(name, mnl_attr_get_payload(attr));
 }
 
 static int one(const struct nlmsghdr *msg, void *arg)
@@ -55,22 +26,23 @@ static int one(const struct nlmsghdr *msg, void *arg)
 	out_open();
 	out_string("device", mnl_attr_get_str(a[MROCE_NL_A_DEV]));
 	out_hex("connection", mnl_attr_get_u64(a[MROCE_NL_A_HALF]));
-	number_of(a, MROCE_NL_A_PATH, "path", "");
-	number_of(a, MROCE_NL_A_SLOT, "plane", "");
-	out_string("state", state_of(a[MROCE_NL_A_STATE]));
+	attr_number(a[MROCE_NL_A_PATH], "path", "");
+	attr_number(a[MROCE_NL_A_SLOT], "plane", "");
+	out_string("state", path_state(mnl_attr_get_u8(a[MROCE_NL_A_STATE])));
 	if (a[MROCE_NL_A_IFINDEX])
 		out_netdev(mnl_attr_get_u32(a[MROCE_NL_A_IFINDEX]));
-	address_of(a[MROCE_NL_A_LOCAL], "local");
-	address_of(a[MROCE_NL_A_PEER], "peer");
-	number_of(a, MROCE_NL_A_PORT, "port", "");
-	number_of(a, MROCE_NL_A_EPOCH, "epoch", "");
-	number_of(a, MROCE_NL_A_SRTT, "srtt", "ns");
-	number_of(a, MROCE_NL_A_CWND, "cwnd", "");
-	number_of(a, MROCE_NL_A_INFLIGHT, "inflight", "");
-	number_of(a, MROCE_NL_A_PAYLOAD, "payload", "");
-	number_of(a, MROCE_NL_A_PACKETS, "packets", "");
-	number_of(a, MROCE_NL_A_MARKED, "marked", "");
-	number_of(a, MROCE_NL_A_LOST, "lost", "");
+	attr_address(a[MROCE_NL_A_LOCAL], "local");
+	attr_address(a[MROCE_NL_A_PEER], "peer");
+	attr_number(a[MROCE_NL_A_PORT], "port", "");
+	attr_number(a[MROCE_NL_A_EPOCH], "epoch", "");
+	attr_number(a[MROCE_NL_A_SRTT], "srtt", "ns");
+	attr_number(a[MROCE_NL_A_CWND], "cwnd", "");
+	attr_number(a[MROCE_NL_A_INFLIGHT], "inflight", "");
+	attr_number(a[MROCE_NL_A_PAYLOAD], "payload", "");
+	attr_number(a[MROCE_NL_A_PACKETS], "packets", "");
+	attr_number(a[MROCE_NL_A_BYTES], "bytes", "");
+	attr_number(a[MROCE_NL_A_MARKED], "marked", "");
+	attr_number(a[MROCE_NL_A_LOST], "lost", "");
 	out_close();
 	return MNL_CB_OK;
 }
@@ -102,9 +74,9 @@ static int event(const struct nlmsghdr *msg, void *arg)
 	} else {
 		if (a[MROCE_NL_A_HALF])
 			out_hex("connection", mnl_attr_get_u64(a[MROCE_NL_A_HALF]));
-		number_of(a, MROCE_NL_A_PATH, "path", "");
-		number_of(a, MROCE_NL_A_SLOT, "plane", "");
-		out_string("state", state_of(a[MROCE_NL_A_STATE]));
+		attr_number(a[MROCE_NL_A_PATH], "path", "");
+		attr_number(a[MROCE_NL_A_SLOT], "plane", "");
+		out_string("state", path_state(mnl_attr_get_u8(a[MROCE_NL_A_STATE])));
 	}
 	out_close();
 	return MNL_CB_OK;
