@@ -42,6 +42,7 @@ DRIVER_DIR = $(DESTDIR)/etc/libibverbs.d
 SBINDIR = $(DESTDIR)/usr/sbin
 MANDIR = $(DESTDIR)/usr/share/man
 SHAREDIR = $(DESTDIR)/usr/share/mroce
+INCLUDEDIR = $(DESTDIR)/usr/include
 COMPLETIONDIR = $(DESTDIR)/usr/share/bash-completion/completions
 LIBEXECDIR = $(DESTDIR)/usr/lib/mroce
 UNITDIR = $(DESTDIR)/usr/lib/systemd/system
@@ -56,7 +57,8 @@ help:
 	@echo '  make consumer       mroce.ko, and a kernel user of Verbs that tests a device, build/KERNEL/mroce_consumer.ko'
 	@echo '  make ceiling        mroce.ko, and trains without a protocol to compare with, build/KERNEL/mroce_ceiling.ko'
 	@echo '  make tool           the command for planes, paths and attributes, build/tool/mroce'
-	@echo '  make install        module, provider, its .driver file, tool, dissector [DESTDIR=...] [LIBDIR=...]'
+	@echo '  make dv             the library for programs that want more than Verbs, and its examples, build/dv'
+	@echo '  make install        module, provider, its .driver file, tool, dissector, library [DESTDIR=...] [LIBDIR=...]'
 	@echo '  make deb            Debian packages in build/deb: module source (DKMS), provider, tool'
 	@echo '  make uninstall      remove what install put there'
 	@echo '  make clean          remove build/'
@@ -71,7 +73,7 @@ help:
 	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
 	@echo '  make test-programs  NVMe-oF, RDS, MPI and others over the device [GUESTS=...] [TESTS=...]; no part of make test'
 	@echo '  make matrix         the Debian packages: built, installed, tried, upgraded, removed; no part of make test'
-	@echo '  make check          W=1, sparse, checkpatch, shellcheck, and the list of rules: all silent'
+	@echo '  make check          W=1, sparse, checkpatch, shellcheck, the list of rules, the netlink specification: all silent'
 	@echo '  make setup          install and build what the above need'
 	@echo 'Variables'
 	@echo '  W=1 C=2             as in the kernel;  WERROR=1  warnings are errors'
@@ -104,7 +106,7 @@ ceiling:
 # ---- userspace
 
 RDMA_CORE ?=
-.PHONY: provider load conform tool
+.PHONY: provider load conform tool dv
 provider:
 	@tree="$(RDMA_CORE)"; [ -n "$$tree" ] || tree=$$(scripts/setup -p provider); \
 	userspace-provider/build.sh "$$tree" $(BUILD)/provider
@@ -119,10 +121,13 @@ conform:
 tool:
 	@$(MAKE) -C userspace-provider/tool O=$(BUILD)/tool
 
+dv:
+	@$(MAKE) -C userspace-provider/dv O=$(BUILD)/dv
+
 # ---- install
 
-.PHONY: install install-module install-provider install-tool uninstall deb clean
-install: install-module install-provider install-tool
+.PHONY: install install-module install-provider install-tool install-dv uninstall deb clean
+install: install-module install-provider install-tool install-dv
 
 install-module: module
 	install -D -m 0644 $(OUT)/mroce.ko $(MODDIR)/mroce.ko
@@ -142,11 +147,25 @@ install-tool: tool
 	install -D -m 0755 userspace-provider/systemd/link $(LIBEXECDIR)/link
 	install -D -m 0644 userspace-provider/systemd/mroce@.service $(UNITDIR)/mroce@.service
 
+install-dv: dv
+	install -D -m 0644 $(BUILD)/dv/libmroce-dv.so.1.0 $(DESTDIR)$(LIBDIR)/libmroce-dv.so.1.0
+	ln -sf libmroce-dv.so.1.0 $(DESTDIR)$(LIBDIR)/libmroce-dv.so.1
+	ln -sf libmroce-dv.so.1 $(DESTDIR)$(LIBDIR)/libmroce-dv.so
+	install -D -m 0644 userspace-provider/dv/mroce_dv.h $(INCLUDEDIR)/infiniband/mroce_dv.h
+	@install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(MANDIR)/man3
+	sed 's|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|/usr/include|; s|@VERSION@|1.0|' \
+		userspace-provider/dv/mroce-dv.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/mroce-dv.pc
+	install -m 0644 userspace-provider/man/mroce_dv_*.3 $(MANDIR)/man3
+	install -D -m 0644 userspace-provider/man/mroce_dv.7 $(MANDIR)/man7/mroce_dv.7
+	$(if $(DESTDIR),,ldconfig)
+
 uninstall:
 	$(if $(RELEASE),,$(error no kernel headers in KDIR=$(KDIR): of which kernel is the module?))
 	rm -f $(MODDIR)/mroce.ko $(PLUGIN_DIR)/libmroce-rdmav*.so $(DRIVER_DIR)/mroce.driver \
 		$(SBINDIR)/mroce $(SHAREDIR)/mroce.lua $(MANDIR)/man7/mroce.7 $(MANDIR)/man8/mroce.8 \
-		$(COMPLETIONDIR)/mroce $(LIBEXECDIR)/link $(UNITDIR)/mroce@.service
+		$(COMPLETIONDIR)/mroce $(LIBEXECDIR)/link $(UNITDIR)/mroce@.service \
+		$(DESTDIR)$(LIBDIR)/libmroce-dv.so* $(DESTDIR)$(LIBDIR)/pkgconfig/mroce-dv.pc \
+		$(INCLUDEDIR)/infiniband/mroce_dv.h $(MANDIR)/man3/mroce_dv_*.3 $(MANDIR)/man7/mroce_dv.7
 	-rmdir --ignore-fail-on-non-empty $(SHAREDIR) $(LIBEXECDIR)
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
@@ -167,8 +186,8 @@ CHECKPATCH_IGNORE := ALLOC_WITH_SIZEOF,MACRO_ARG_UNUSED,PREFER_DEFINED_ATTRIBUTE
 CHECKPATCH_IGNORE_MACROS := COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING,OPEN_ENDED_LINE,$\
 	PARENTHESIS_ALIGNMENT,NEW_TYPEDEFS,CONST_STRUCT
 MACROS := $(addprefix drivers/mroce/,compat.h observe/counters.h observe/trace.h transport/reason.h)
-.PHONY: check sparse checkpatch shellcheck rules
-check: checkpatch shellcheck rules
+.PHONY: check sparse checkpatch shellcheck rules netlink
+check: checkpatch shellcheck rules netlink
 	@$(MAKE) sparse CONSUMER=1 CEILING=1 KUNIT=
 	@$(MAKE) sparse CONSUMER=1 CEILING=1 KUNIT= KDIR=$$(scripts/setup -p headers-6.12)
 	@$(MAKE) sparse CONSUMER=1 CEILING=1 KUNIT=1 KDIR=$$(scripts/setup -p uml)
@@ -198,6 +217,9 @@ shellcheck:
 
 rules:
 	@scripts/check-rules
+
+netlink:
+	@scripts/check-netlink
 
 # ---- guests
 
