@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a stream may choose of its own: planes, how many paths, its weight in the turns, and how much
- * of it goes at once. What it has chosen holds back nobody else, and not itself when it fails.
+ * What a stream may choose of its own: planes, how many paths, its weight in the turns, and how
+ * much of it goes at once. What it has chosen holds back nobody else, and not itself when it fails.
  */
 #include "suites.h"
 #include "tx_env.h"

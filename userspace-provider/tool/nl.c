@@ -93,20 +93,16 @@ static int talk(struct nlmsghdr *msg, mnl_cb_t each, void *arg)
 
 static int on_group(const struct nlattr *attr, void *arg)
 {
-	const char **name = arg;
+	const struct nlattr **found = arg;
 
-	if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_NAME)
-		*name = mnl_attr_get_str(attr);
-	if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_ID && !strcmp(*name, MROCE_NL_EVENTS))
-		group = mnl_attr_get_u32(attr);
+	if (mnl_attr_get_type(attr) <= CTRL_ATTR_MCAST_GRP_MAX)
+		found[mnl_attr_get_type(attr)] = attr;
 	return MNL_CB_OK;
 }
 
 static int on_family(const struct nlmsghdr *msg, void *arg)
 {
 	const struct nlattr *attr, *one;
-	const char *name;
-
 	(void)arg;
 	mnl_attr_for_each(attr, msg, sizeof(struct genlmsghdr)) {
 		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
@@ -114,8 +110,13 @@ static int on_family(const struct nlmsghdr *msg, void *arg)
 		if (mnl_attr_get_type(attr) != CTRL_ATTR_MCAST_GROUPS)
 			continue;
 		mnl_attr_for_each_nested(one, attr) {
-			name = "";
-			mnl_attr_parse_nested(one, on_group, &name);
+			const struct nlattr *found[CTRL_ATTR_MCAST_GRP_MAX + 1] = { NULL };
+
+			/* its number comes before its name */
+			mnl_attr_parse_nested(one, on_group, found);
+			if (found[CTRL_ATTR_MCAST_GRP_NAME] && found[CTRL_ATTR_MCAST_GRP_ID] &&
+			    !strcmp(mnl_attr_get_str(found[CTRL_ATTR_MCAST_GRP_NAME]), MROCE_NL_EVENTS))
+				group = mnl_attr_get_u32(found[CTRL_ATTR_MCAST_GRP_ID]);
 		}
 	}
 	return MNL_CB_OK;

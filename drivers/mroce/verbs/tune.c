@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program may ask and choose of the connection of its queue pair, beyond Verbs: two methods of
- * the core's queue pair object (mroce-abi.h). Process context; the first part also for netlink.
+ * What a program may ask and choose of the connection of its queue pair, beyond Verbs: two methods
+ * of the core's queue pair object (mroce-abi.h). Process context; the first part also for netlink.
  */
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -12,6 +12,7 @@
 #define UVERBS_MODULE_NAME mroce_qp_tune
 #include <rdma/uverbs_named_ioctl.h>
 
+#define PATH_INFO_SIZE sizeof(struct mroce_path_info)
 #define TUNE_ALL (MROCE_TUNE_BURST | MROCE_TUNE_PLANES | MROCE_TUNE_PATHS | MROCE_TUNE_WEIGHT)
 
 void mroce_qp_tune_default(struct mroce_qp *qp)
@@ -202,7 +203,7 @@ DECLARE_UVERBS_NAMED_METHOD(MROCE_METHOD_QP_QUERY,
 						UVERBS_ATTR_STRUCT(struct mroce_qp_info, peer),
 						UA_MANDATORY),
 			    UVERBS_ATTR_PTR_OUT(MROCE_ATTR_QP_QUERY_PATHS,
-						UVERBS_ATTR_MIN_SIZE(sizeof(struct mroce_path_info)),
+						UVERBS_ATTR_MIN_SIZE(PATH_INFO_SIZE),
 						UA_OPTIONAL));
 
 DECLARE_UVERBS_NAMED_METHOD(MROCE_METHOD_QP_TUNE,

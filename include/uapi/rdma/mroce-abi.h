@@ -322,7 +322,8 @@ struct mroce_qp_tuning {
  * struct mroce_qp_info - the stream and connection of an RC queue pair
  * @connection: number of the connection's sending half, MROCE_NL_A_HALF of mroce-netlink.h
  * @backlog: bytes posted and never sent
- * @qpn: the queue pair; @peer_qpn: the one that it is connected to
+ * @qpn: the queue pair
+ * @peer_qpn: the one that it is connected to
  * @messages: requests that are not complete
  * @inflight: packets sent and neither acknowledged nor taken as lost
  * @npaths: paths of the connection
@@ -331,7 +332,8 @@ struct mroce_qp_tuning {
  * @state: enum mroce_nl_stream_state
  * @pause: enum mroce_nl_pause
  * @reserved: 0
- * @local: address, IPv4 mapped into IPv6; @peer: of the peer
+ * @local: address, IPv4 mapped into IPv6
+ * @peer: address of the peer
  */
 struct mroce_qp_info {
 	__aligned_u64 connection;
@@ -352,16 +354,22 @@ struct mroce_qp_info {
 
 /**
  * struct mroce_path_info - a path of the connection
- * @bytes: payload that the peer has received in this epoch, and of @packets @marked Congestion
- *	Experienced
+ * @bytes: payload that the peer has received in this epoch
  * @lost: packets found lost
+ * @packets: that the peer has received in this epoch
+ * @marked: of these, marked Congestion Experienced
  * @srtt: round-trip time, ns; 0: not known
- * @cwnd: window, bytes; @inflight of it is in use
+ * @cwnd: window, bytes
+ * @inflight: of that in use
  * @ifindex: of the netdev
- * @port: source port; @payload: bytes of a packet's that it passes
- * @path: index; @slot: of the plane; @state: enum mroce_nl_path_state; @epoch: ports before this
- * @reserved: 0
- * @local: address; @peer: of the peer
+ * @port: source port
+ * @payload: of a packet that it passes, bytes
+ * @path: index
+ * @slot: of the plane
+ * @state: enum mroce_nl_path_state
+ * @epoch: source ports that it had before, modulo 256
+ * @local: address, IPv4 mapped into IPv6
+ * @peer: address of the peer
  */
 struct mroce_path_info {
 	__aligned_u64 bytes;

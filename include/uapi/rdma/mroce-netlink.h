@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
  * The generic netlink family "mroce": planes and attributes of devices, their connections with
- * paths, streams and shares, and events. Requests name a device of the caller's network namespace; those that
- * change something need CAP_NET_ADMIN, and say in an extended acknowledgement what was wrong.
+ * paths, streams and shares, and events. Requests name a device of the caller's network namespace.
+ * Those that change something, or tell of peers' connections, need CAP_NET_ADMIN; the former say
+ * in an extended acknowledgement what was wrong.
  */
 #ifndef MROCE_NETLINK_H
 #define MROCE_NETLINK_H
