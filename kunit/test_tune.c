@@ -174,6 +174,38 @@ static void chosen_plane_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, n, 80);
 }
 
+/* An answer that is late is no reason to leave what it has chosen, as long as others answer. */
+static void chosen_plane_is_late(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i, n = 0;
+
+	two_planes(test, 1);
+	mroce_txs_tune(&env->req[0], BIT(0), 0, 1, 0);
+	write(env, 0, 4, 20000);
+	tx_pick_all(env);
+	for (i = 0; i < 4; i += 2) {
+		struct mroce_txpath *p = &env->tx.path[i];
+
+		KUNIT_ASSERT_NE(test, p->probe_at, MROCE_NEVER);
+		env->now = max(env->now, p->probe_at);
+		mroce_tx_timer(&env->tx, env->now);
+		KUNIT_ASSERT_EQ(test, p->state, MROCE_PATH_SUSPECT);
+	}
+	while (tx_pick(env))
+		;
+	write(env, 0, 4, 20000);
+	KUNIT_EXPECT_FALSE(test, tx_pick_data(env));
+	tx_ack_new(env, 0, env->tx.path[0].next - 1);
+	tx_ack(env);
+	KUNIT_ASSERT_EQ(test, env->tx.path[0].state, MROCE_PATH_ACTIVE);
+	while (tx_pick_data(env)) {
+		KUNIT_EXPECT_EQ(test, env->x.path, 0);
+		n += env->x.count;
+	}
+	KUNIT_EXPECT_GE(test, n, 80);
+}
+
 /* So many paths, not the same ones for all streams. */
 static void few_paths(struct kunit *test)
 {
@@ -239,6 +271,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(weights),
 				     KUNIT_CASE(full_plane),
 				     KUNIT_CASE(full_plane_of_a_response),
 				     KUNIT_CASE(chosen_plane_fails),
+				     KUNIT_CASE(chosen_plane_is_late),
 				     KUNIT_CASE(few_paths),
 				     KUNIT_CASE(bursts),
 				     KUNIT_CASE(small_messages),

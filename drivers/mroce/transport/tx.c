@@ -409,14 +409,14 @@ static bool goes_by(const struct mroce_tx *tx, const struct mroce_txs *txs,
 /*
  * A path that may carry data, with *@room bytes of window: the lightest of the next few in turn
  * that have room. @any: for control, which no window holds back. @by: a stream that chooses, or
- * NULL; if none of what it has chosen is in use it goes by any.
+ * NULL; if all of what it has chosen has failed it goes by any.
  */
 static struct mroce_txpath *choose_path(struct mroce_tx *tx, const struct mroce_txs *by, bool any,
 					u64 now, u32 *room)
 {
 	u32 ready[MROCE_MAX_PLANES], r, i, at = tx->turn, found = 0, full = 0, planes = 0;
 	struct mroce_txpath *best = NULL, *p;
-	bool active = false;
+	bool active = false, suspect = false, others = false;
 
 	for (i = 0; i < tx->nplanes; i++)
 		ready[i] = any ? U32_MAX : mroce_plane_ready(tx, &tx->plane[i], now);
@@ -424,7 +424,12 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, const struct mroce_
 		if (at >= tx->npaths)
 			at = 0;
 		p = &tx->path[at];
-		if (p->state != MROCE_PATH_ACTIVE || (by && !goes_by(tx, by, p)))
+		if (by && !goes_by(tx, by, p)) {
+			others |= p->state == MROCE_PATH_ACTIVE;
+			continue;
+		}
+		suspect |= p->state == MROCE_PATH_SUSPECT;
+		if (p->state != MROCE_PATH_ACTIVE)
 			continue;
 		active = true;
 		if (!ready[p->plane])
@@ -453,7 +458,8 @@ static struct mroce_txpath *choose_path(struct mroce_tx *tx, const struct mroce_
 		tx->plane[__ffs(full)].full_at = now;
 		tx->plane[__ffs(full)].held_back = true;
 	}
-	if (best || active)
+	/* what has not answered yet will soon be known to have failed, or not */
+	if (best || active || (suspect && others))
 		return best;
 	return by ? choose_path(tx, NULL, any, now, room) : last_resort(tx, any, room);
 }

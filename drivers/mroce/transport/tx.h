@@ -86,8 +86,8 @@ struct mroce_msg {
  * @response: the space
  * @tclass, @hop_limit: of its packets; the caller's
  * @choosy: its choice is not all: @planes, bits of struct mroce_tx_plane.slot that it goes by;
- *   @npaths of the paths, which of them by its id, 0: all. Neither holds while none of these is in
- *   use
+ *   @npaths of the paths, which of them by its id, 0: all. Neither holds while all of these have
+ *   failed
  * @weight: of its turn, 1 or more; @train: payload bytes of a transmission, at most, 0: the half's
  * @una: lowest stream number not acknowledged; @nxt: next never sent; @end: behind the last message
  *   that was cut

@@ -293,7 +293,7 @@ enum mroce_qp_doorbell_attrs {
  * struct mroce_qp_tuning - how a queue pair's packets go, beside others of its connection
  * @mask: MROCE_TUNE_*: which of the following are to be changed
  * @burst: bytes that a path sends of it at a visit, 1 to 61,440; 0: as the device has it
- * @planes: bits of the slots that it goes by; 0xff: all. While none of them has a path in use, it
+ * @planes: bits of the slots that it goes by; 0xff: all. Once all of them have failed, it
  *	goes by any
  * @paths: so many of the paths, 1 to 64; 0: all
  * @weight: of its turns, 1 to 100; 1 unless it is set
