@@ -406,7 +406,7 @@ static void path_row(unsigned int columns, const struct path *p)
 
 	if (!if_indextoname(p->ifindex, netdev))
 		snprintf(netdev, sizeof(netdev), "if%u", p->ifindex);
-	snprintf(left, sizeof(left), "  path %2u plane %u %-7s %-9.9s %5u", p->path, p->plane, path_state(p->state), netdev,
+	snprintf(left, sizeof(left), "  path %2u plane %u %-7s %-8.8s %5u", p->path, p->plane, path_state(p->state), netdev,
 		 p->port);
 	snprintf(share, sizeof(share), "%" PRIu64 "%%", p->f.share);
 	row(columns, left, &p->f, share);
