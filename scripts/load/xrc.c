@@ -90,11 +90,14 @@ static struct ibv_qp *target(struct ibv_xrcd *xrcd)
 	return made(ibv_create_qp_ex(ctx, &attr), "ibv_create_qp_ex, XRC_RECV");
 }
 
+/* of the pairs that are made next */
+static uint8_t rnr_retry = 7, min_rnr_timer = 12;
+
 static void join(struct ibv_qp *qp, const struct ibv_qp *peer, bool is_target)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp_num,
-		.max_dest_rd_atomic = 4, .min_rnr_timer = 12, .ah_attr = self(),
+		.max_dest_rd_atomic = 4, .min_rnr_timer = min_rnr_timer, .ah_attr = self(),
 	};
 
 	must(to_init(qp, 1, 0), "to INIT");
@@ -104,7 +107,7 @@ static void join(struct ibv_qp *qp, const struct ibv_qp *peer, bool is_target)
 	a.qp_state = IBV_QPS_RTS;
 	a.timeout = 14;
 	a.retry_cnt = 7;
-	a.rnr_retry = 7;
+	a.rnr_retry = rnr_retry;
 	a.max_rd_atomic = 4;
 	must(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
 			   (is_target ? 0 : IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -235,9 +238,19 @@ static void rdma(struct xrc *x, struct shared *s)
 		    (unsigned long long)*(uint64_t *)s->memory);
 }
 
-/* A message without a buffer holds up those behind it, to whatever SRQ, until there is one. */
-static void waits(struct xrc *x, struct shared *s)
+/*
+ * A message without a buffer holds up those behind it, to whatever SRQ, until there is one, and takes
+ * one try for it: the buffers that there are for others end no pause.
+ */
+static void waits(struct ibv_xrcd *xrcd, struct shared *s)
 {
+	struct xrc pair, *x = &pair;
+
+	rnr_retry = 1;
+	min_rnr_timer = 30; /* 328 ms */
+	pair = xrc_pair(xrcd);
+	rnr_retry = 7;
+	min_rnr_timer = 12;
 	posts(&s[1], 1, 0, 100);
 	sends(x, s[0].num, IBV_WR_SEND, 0, 10, 0, 0);
 	sends(x, s[1].num, IBV_WR_SEND, 0, 20, 0, 0);
@@ -248,6 +261,7 @@ static void waits(struct xrc *x, struct shared *s)
 	received(x, &s[0], 2, IBV_WC_RECV, 10, false);
 	received(x, &s[1], 1, IBV_WC_RECV, 20, false);
 	completes(x->cq, 2, IBV_WC_SUCCESS);
+	part(x);
 }
 
 static void builders(struct xrc *x, struct shared *s)
@@ -401,7 +415,7 @@ void test_xrc(void)
 	messages(&x, s, 2);
 	rdma(&x, &s[0]);
 	rdma(&x, &s[1]);
-	waits(&x, s);
+	waits(xrcd, s);
 	builders(&x, &s[1]);
 	/* two targets of one domain */
 	y = xrc_pair(xrcd);

@@ -529,7 +529,7 @@ bool mroce_tx_path_ask(struct mroce_tx *tx, u8 path);
  */
 void mroce_txs_init(struct mroce_txs *txs, bool response, u32 own_id, struct mroce_msg *msg,
 		    u32 msgs);
-/* Its unfinished messages, none of which is being built, move to a ring that is larger. */
+/* Responses: its unfinished messages, none of which is being built, move to a larger ring. */
 void mroce_txs_move(struct mroce_txs *txs, struct mroce_msg *msg, u32 msgs);
 void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn);
 /*

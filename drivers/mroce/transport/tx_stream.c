@@ -73,6 +73,7 @@ void mroce_txs_move(struct mroce_txs *txs, struct mroce_msg *msg, u32 msgs)
 		msg[msn & (msgs - 1)] = *msg_at(txs, msn);
 	txs->msg = msg;
 	txs->msg_mask = msgs - 1;
+	txs->window_msgs = msgs;
 }
 
 void mroce_txs_attach(struct mroce_txs *txs, struct mroce_tx *tx, u32 psn)

@@ -119,7 +119,7 @@ static void overrun(struct mroce_cq *cq)
 
 	if (cq->overflow)
 		return;
-	cq->overflow = true;
+	WRITE_ONCE(cq->overflow, true);
 	/* after the last completion: a program that sees it and an empty ring has seen all */
 	smp_store_release(&head->flags, MROCE_RING_OVERFLOW);
 	queue_work(mroce_wq, &cq->error_work);

@@ -226,7 +226,7 @@ void mroce_qp_quiesce(struct mroce_qp *qp, bool all)
 		stop_receiving(qp, h, requests);
 	finish_sending(qp, requests);
 	if (mroce_qp_binds(qp))
-		mroce_qp_srq_unwait(qp);
+		mroce_qp_srq_unwait(qp, NULL);
 	if (qp->srq)
 		give_back(qp);
 	if (qp->xrcd)

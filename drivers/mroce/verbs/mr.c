@@ -280,7 +280,7 @@ struct ib_mr *mroce_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 le
 		return ERR_PTR(-EBUSY);
 	if (flags & IB_MR_REREG_TRANS)
 		return replaced(mr, reg_user(pd, start, length, iova, access));
-	if (mr->dmabuf && access & IB_ZERO_BASED)
+	if (mr->dmabuf && access & (IB_ZERO_BASED | IB_ACCESS_MW_BIND))
 		return replaced(mr, ERR_PTR(-EINVAL));
 	/* what was zero-based, and is no longer, has no other address than its memory's */
 	if ((access ^ mr->access) & IB_ZERO_BASED)

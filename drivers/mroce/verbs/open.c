@@ -540,15 +540,17 @@ void mroce_qp_srq_wait(struct mroce_qp *qp, struct mroce_srq *srq)
 		queue_work(mroce_wq, &srq->wake_work);
 }
 
-void mroce_qp_srq_unwait(struct mroce_qp *qp)
+void mroce_qp_srq_unwait(struct mroce_qp *qp, const struct mroce_srq *srq)
 {
-	struct mroce_srq *srq;
-	bool listed;
+	struct mroce_srq *held = NULL;
+	bool listed = false;
 
+	/* under the lock that whoever begins to wait has looked under whether it goes */
 	spin_lock_bh(&qp->lock);
-	srq = stop_waiting(qp, &listed);
+	if (!srq || qp->waits_on == srq)
+		held = stop_waiting(qp, &listed);
 	spin_unlock_bh(&qp->lock);
-	waited(qp, srq, listed);
+	waited(qp, held, listed);
 }
 
 /* One that was taken from the list; it may wait again by now. */

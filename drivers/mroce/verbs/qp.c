@@ -136,7 +136,8 @@ void mroce_qps_error(struct mroce_dev *dev, struct mroce_cq *cq, enum mroce_reas
 	u32 qpn = 0;
 
 	for (; (qp = mroce_qp_next(dev, &qpn)); qpn++) {
-		if (!cq || qp->scq == cq || READ_ONCE(qp->rcq) == cq) {
+		if (!cq || qp->scq == cq || qp->rcq == cq ||
+		    (qp->xrcd && mroce_xrc_completes_to(qp, cq))) {
 			mroce_qp_error(qp, reason);
 			/* of the device's end the device tells, and no route outlives it */
 			if (cq)

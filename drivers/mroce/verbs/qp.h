@@ -5,7 +5,7 @@
  * peer's READs take; sq.c takes requests from the send ring to the engine,
  * wqe.c reads and checks one, progress.c completes them; build.c fills packets; recv.c places
  * what arrives; responder.c is the cursor; flush.c the error state; ud.c datagrams and the GSI;
- * uc.c unreliable connections, xrc.c what is particular to XRC; xrc.c what is particular to XRC.
+ * uc.c unreliable connections; xrc.c what is particular to XRC.
  *
  * qp->lock is taken with bottom halves off; order qp->lock > half->lock > cq->lock, and
  * nothing is sent, copied from or to packets of a connection, or told to a program under it.
@@ -196,7 +196,7 @@ struct mroce_uc_qp {
  * @state: IB_QPS_*
  * @attr: as set by modify_qp; @tuning: by the method of tune.c
  * @bound: instead of @rq, with an SRQ or for those of an XRC domain
- * @xrcd: XRC target: its domain; @rcq is then where it completed last, and only compared
+ * @xrcd: XRC target: its domain; it has neither @scq nor @rcq
  * @waiter, @waits_on: in the list of that SRQ, with a reference; under @lock
  * @stream: own id, drawn at each entry into RTR; 0: none
  * @saddr, @daddr: of the address vector
@@ -402,7 +402,8 @@ void mroce_qp_disconnect(struct mroce_qp *qp);
 void mroce_qp_say_close(struct mroce_qp *qp);
 /* the stream was refused for want of a buffer in the SRQ: it is told when one is posted */
 void mroce_qp_srq_wait(struct mroce_qp *qp, struct mroce_srq *srq);
-void mroce_qp_srq_unwait(struct mroce_qp *qp);
+/* for @srq, or for whichever (NULL) */
+void mroce_qp_srq_unwait(struct mroce_qp *qp, const struct mroce_srq *srq);
 /*
  * Is @h the receiving half that the peer of @qp sends on? Attaches the response space where
  * that is the first sign of it.
@@ -488,6 +489,8 @@ struct mroce_recv *mroce_xrc_bind(struct mroce_qp *qp, u32 rsn, u32 srqn, u8 *na
 /* protection domain of the buffer that is bound to @rsn */
 struct ib_pd *mroce_xrc_pd(struct mroce_qp *qp, u32 rsn);
 /* The receive request of number @rsn completes, at the cursor; false: none is bound to it. */
+/* a buffer that it has bound is of an SRQ with that CQ */
+bool mroce_xrc_completes_to(struct mroce_qp *qp, const struct mroce_cq *cq);
 bool mroce_xrc_complete(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *cqe, bool solicited);
 /* buffers that are bound and were never completed, newest first */
 void mroce_xrc_give_back(struct mroce_qp *qp);

@@ -93,11 +93,12 @@ static void merge(struct ib_qp_attr *to, const struct ib_qp_attr *a, int mask)
 		to->en_sqd_async_notify = a->en_sqd_async_notify;
 }
 
-static void set_state(struct mroce_qp *qp, enum ib_qp_state state)
+/* @from: as it was found. An error state may have been entered meanwhile, and is not left by that. */
+static void set_state(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_state state)
 {
 	spin_lock_bh(&qp->lock);
-	/* the error state is left by RESET alone, and may have been entered meanwhile */
-	if (qp->state != IB_QPS_ERR || state == IB_QPS_RESET)
+	if (state == IB_QPS_RESET ||
+	    (qp->state != IB_QPS_ERR && (qp->state != IB_QPS_SQE || from == IB_QPS_SQE)))
 		WRITE_ONCE(qp->state, state);
 	if (state == IB_QPS_SQD) {
 		qp->sqd_told = false;
@@ -112,7 +113,7 @@ static void reset(struct mroce_qp *qp)
 	struct mroce_sq *sq = &qp->sq;
 	u32 posted;
 
-	set_state(qp, IB_QPS_RESET);
+	set_state(qp, qp->state, IB_QPS_RESET);
 	/* one that runs sees the state; what it still does is waited for */
 	mroce_qp_disconnect(qp);
 	/* so is a kernel user's post that has not seen it */
@@ -155,7 +156,7 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 		return 0;
 	case IB_QPS_ERR:
 		if (from == IB_QPS_RESET)
-			set_state(qp, IB_QPS_ERR);
+			set_state(qp, from, IB_QPS_ERR);
 		else
 			mroce_qp_error(qp, MROCE_REASON_ERR_FLUSHED);
 		return 0;
@@ -182,7 +183,7 @@ static int transition(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_sta
 	if (to == IB_QPS_RTS && from == IB_QPS_RTR && mroce_qp_is_rc(qp))
 		mroce_qp_start(qp);
 	else if (to != from && (to != IB_QPS_RTR || !mroce_qp_is_rc(qp)))
-		set_state(qp, to);
+		set_state(qp, from, to);
 	/* requests that waited in the ring */
 	if (to == IB_QPS_RTS && from != IB_QPS_RTS)
 		mroce_qp_run(qp, MROCE_DOORBELL_SQ);

@@ -488,12 +488,16 @@ static void refused(struct mroce_qp *qp, const struct mroce_rxop *op, u32 n)
 {
 	if (op->refused != MROCE_N_RNR)
 		return;
-	if (unlikely(qp->xrcd))
-		mroce_xrc_wait(qp, op->run ? op->run[n].rkey : mroce_xrc_named(&op->data));
-	else if (qp->srq)
+	if (unlikely(qp->xrcd)) {
+		/* what is behind the message that lacks a buffer waits for that one's queue, too */
+		if (mroce_opinfo[op->data.opcode].receive &&
+		    mroce_rxop_msn(op, n) == READ_ONCE(qp->rreq.refuse_msn))
+			mroce_xrc_wait(qp, op->run ? op->run[n].rkey : mroce_xrc_named(&op->data));
+	} else if (qp->srq) {
 		mroce_qp_srq_wait(qp, qp->srq);
-	else if (mroce_rq_want_doorbell(&qp->rq, mroce_rxop_rsn(op, n)))
+	} else if (mroce_rq_want_doorbell(&qp->rq, mroce_rxop_rsn(op, n))) {
 		mroce_qp_credit(qp);
+	}
 }
 
 /* The requester has these responses: they are let go before anything else that the packet does. */

@@ -6,6 +6,7 @@
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
+#include <linux/sched/signal.h>
 #include <net/inet_ecn.h>
 #include <rdma/ib_cache.h>
 
@@ -25,7 +26,7 @@ static u64 instance_at(struct mroce_txhalf *h)
 		instance = h->tx.state == MROCE_TX_OPEN ? h->tx.instance : 0;
 		wait = !instance && !h->gone && h->tx.state != MROCE_TX_DEAD;
 		spin_unlock_bh(&h->lock);
-		if (!wait || time_after(jiffies, until))
+		if (!wait || time_after(jiffies, until) || fatal_signal_pending(current))
 			return instance;
 		usleep_range(200, 1000);
 	}
@@ -40,12 +41,14 @@ static int meet(struct mroce_qp *qp, const struct in6_addr *saddr, const struct 
 	u64 there, peer = instance_at(qp->txh);
 	struct mroce_txhalf *h;
 
+	if (!peer)
+		return -EHOSTUNREACH;
 	h = mroce_txhalf_attach(qp->dev, saddr, daddr);
 	if (IS_ERR(h))
 		return PTR_ERR(h);
 	there = instance_at(h);
 	mroce_txhalf_detach(h);
-	if (!there || !peer)
+	if (!there)
 		return -EHOSTUNREACH;
 	if (there == peer)
 		return 0;

@@ -112,6 +112,10 @@ static u8 bind_next(struct mroce_qp *qp, u32 rsn, u32 srqn)
 	/* under the lock that mroce_xrc_leave() takes after it is set */
 	if (srq->xrcd != qp->xrcd || READ_ONCE(srq->gone))
 		goto put;
+	/* what completed there would be lost */
+	nack = MROCE_N_OPERATION;
+	if (READ_ONCE(to_mcq(srq->ib.ext.cq)->overflow))
+		goto put;
 	ahead = clamp_t(u32, READ_ONCE(srq->rq.entries) / 8, 1, MROCE_SRQ_AHEAD);
 	nack = MROCE_N_HOLD;
 	if (b->next - b->done >= ahead)
@@ -175,7 +179,6 @@ bool mroce_xrc_complete(struct mroce_qp *qp, u32 rsn, const struct mroce_cqe *fr
 	/* as long as the SRQ is there */
 	cq = to_mcq(srq->ib.ext.cq);
 	cqe.qpn = qp->ib->qp_num;
-	WRITE_ONCE(qp->rcq, cq);
 	mroce_qp_count_error(qp, cqe.vendor_err);
 	mroce_cq_add(cq, &cqe, solicited);
 	mroce_srq_put(srq);
@@ -222,12 +225,24 @@ static bool uses(struct mroce_qp *qp, const struct mroce_srq *srq)
 	return found;
 }
 
+bool mroce_xrc_completes_to(struct mroce_qp *qp, const struct mroce_cq *cq)
+{
+	struct mroce_bound *b = &qp->bound;
+	bool found = false;
+	u32 rsn;
+
+	spin_lock_bh(&b->lock);
+	for (rsn = b->done; rsn != b->next; rsn++)
+		found |= to_mcq(b->from[slot_of(rsn)]->ib.ext.cq) == cq;
+	spin_unlock_bh(&b->lock);
+	return found;
+}
+
 void mroce_xrc_leave(struct mroce_qp *qp, struct mroce_srq *srq)
 {
 	if (qp->xrcd != srq->xrcd)
 		return;
-	if (READ_ONCE(qp->waits_on) == srq)
-		mroce_qp_srq_unwait(qp);
+	mroce_qp_srq_unwait(qp, srq);
 	if (!uses(qp, srq))
 		return;
 	/* a message is half in a buffer that goes: its end gives the buffer back */
