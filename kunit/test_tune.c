@@ -89,6 +89,11 @@ static void plane_names(struct kunit *test)
 	write(env, 0, 10, 20000);
 	while (tx_pick_data(env))
 		KUNIT_EXPECT_EQ(test, env->x.plane, 0);
+	/* also of a plane that was empty, and gets its first path */
+	env->tx.plane[4].slot = 6;
+	env->tx.nplanes = 5;
+	mroce_tx_path_move(&env->tx, 3, 4, false, env->now);
+	KUNIT_EXPECT_EQ(test, env->tx.plane[4].slot, 6);
 }
 
 /* A stream whose planes are full is passed over, and goes on once they have room. */

@@ -675,7 +675,7 @@ void mroce_tx_path_move(struct mroce_tx *tx, u8 path, u8 plane, bool down, u64 n
 		;
 	/* a share, and all else that was heard there, was another network's */
 	if (i == tx->npaths)
-		memset(&tx->plane[plane], 0, sizeof(tx->plane[plane]));
+		tx->plane[plane] = (struct mroce_tx_plane){ .slot = tx->plane[plane].slot };
 	tx->nplanes = max_t(u8, tx->nplanes, plane + 1);
 	p->down = down;
 	p->rounds = 0;
