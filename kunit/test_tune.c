@@ -229,6 +229,18 @@ static void few_paths(struct kunit *test)
 	KUNIT_EXPECT_NE(test, used[0], used[1]);
 	KUNIT_EXPECT_EQ(test, hweight32(used[2]), 2);
 	KUNIT_EXPECT_EQ(test, hweight32(used[3]), 3);
+	/* of those on its planes */
+	for (i = 0; i < 4; i++) {
+		mroce_txs_tune(&env->req[i], BIT(1), 1, 1, 0);
+		write(env, i, 10, 20000);
+		used[i] = 0;
+	}
+	while (tx_pick_data(env)) {
+		KUNIT_EXPECT_EQ(test, env->x.plane, 1);
+		used[env->x.txs - env->req] |= BIT(env->x.path);
+	}
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, hweight32(used[i]), 1);
 }
 
 /* At most so much at once, a packet at least, never more than the half sends. */

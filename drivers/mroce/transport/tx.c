@@ -390,20 +390,31 @@ static bool answer_is_late(const struct mroce_txpath *p, u64 now)
 	       now - since > p->srtt + p->srtt / 4 + (p->asked ? 0 : MROCE_ACK_DELAY);
 }
 
-/* Does the stream go by this path? Those of a few paths begin each at another. */
+static bool on_plane(const struct mroce_tx *tx, const struct mroce_txs *txs,
+		     const struct mroce_txpath *p)
+{
+	return txs->planes & BIT(tx->plane[p->plane].slot);
+}
+
+/*
+ * Does the stream go by this path? If only by a few, by the first of those on its planes; streams
+ * begin each at another.
+ */
 static bool goes_by(const struct mroce_tx *tx, const struct mroce_txs *txs,
 		    const struct mroce_txpath *p)
 {
-	u32 from;
+	u32 i, before = 0;
 
 	if (likely(!txs->choosy))
 		return true;
-	if (!(txs->planes & BIT(tx->plane[p->plane].slot)))
+	if (!on_plane(tx, txs, p))
 		return false;
 	if (!txs->npaths)
 		return true;
-	from = txs->own_id % tx->npaths;
-	return (p->index + tx->npaths - from) % tx->npaths < txs->npaths;
+	for (i = txs->own_id % tx->npaths; i != p->index && before < txs->npaths;
+	     i = i + 1 < tx->npaths ? i + 1 : 0)
+		before += on_plane(tx, txs, &tx->path[i]);
+	return before < txs->npaths;
 }
 
 /*
