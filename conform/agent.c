@@ -19,15 +19,16 @@ static char line[LINE];
 
 int script_open(struct t *t, const char *agent, const char *port)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *a;
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *a;
 	int on = 1, tries;
 
 	t->inbox_tail = &t->inbox;
 	t->agent = -1;
 	t->udp = udp_open(t->own, t->owns, MROCE_PORT);
 	if (!t->udp) {
-		fprintf(stderr, "mroce-conform: cannot bind UDP port %u of the addresses of --own: %s\n", MROCE_PORT,
-			strerror(errno));
+		fprintf(stderr,
+			"mroce-conform: cannot bind UDP port %u of the addresses of --own: %s\n",
+			MROCE_PORT, strerror(errno));
 		return -1;
 	}
 	if (getaddrinfo(agent, port, &hints, &a)) {
@@ -157,7 +158,8 @@ void peek(struct t *t, unsigned int mr, unsigned int offset, void *to, unsigned 
 	need(t, i == length, "the agent shows %u bytes of %u", i, length);
 }
 
-void memory_is(struct t *t, struct stream *s, unsigned int offset, const void *want, unsigned int length, const char *what)
+void memory_is(struct t *t, struct stream *s, unsigned int offset, const void *want,
+	       unsigned int length, const char *what)
 {
 	static uint8_t got[MEMORY];
 	unsigned int i;
@@ -165,22 +167,22 @@ void memory_is(struct t *t, struct stream *s, unsigned int offset, const void *w
 	peek(t, s->mr, offset, got, length);
 	for (i = 0; i < length && got[i] == ((const uint8_t *)want)[i]; i++)
 		;
-	need(t, i == length, "%s: byte %u of %u of the target's memory is %02x, not %02x", what, i, length, got[i],
-	     ((const uint8_t *)want)[i]);
+	need(t, i == length, "%s: byte %u of %u of the target's memory is %02x, not %02x", what, i,
+	     length, got[i], ((const uint8_t *)want)[i]);
 }
 
 bool poll_completion(struct t *t, struct stream *s, struct completion *c)
 {
 	const char *answer = ask(t, "poll %u", s->qp);
 
-	return sscanf(answer, "%" SCNu64 " %u %u %u %u %u %u %u", &c->id, &c->status, &c->opcode, &c->receive, &c->length,
-		      &c->with_imm, &c->imm, &c->src_qpn) == 8;
+	return sscanf(answer, "%" SCNu64 " %u %u %u %u %u %u %u", &c->id, &c->status, &c->opcode,
+		      &c->receive, &c->length, &c->with_imm, &c->imm, &c->src_qpn) == 8;
 }
 
 struct completion completion(struct t *t, struct stream *s)
 {
 	uint64_t end = now_ms() + 5000 * t->patience;
-	struct completion c = { 0 };
+	struct completion c = {0};
 
 	while (!poll_completion(t, s, &c)) {
 		need(t, now_ms() < end, "no completion at the target");
@@ -194,7 +196,8 @@ void no_completion(struct t *t, struct stream *s)
 	struct completion c;
 
 	run(t, 10);
-	need(t, !poll_completion(t, s, &c), "a completion (id %" PRIu64 ", status %u) at the target, where there ought to be none",
+	need(t, !poll_completion(t, s, &c),
+	     "a completion (id %" PRIu64 ", status %u) at the target, where there ought to be none",
 	     c.id, c.status);
 }
 
@@ -203,16 +206,18 @@ unsigned int qp_state(struct t *t, struct stream *s)
 	return atoi(ask(t, "state %u", s->qp));
 }
 
-void post_receive(struct t *t, struct stream *s, unsigned int id, unsigned int offset, unsigned int length)
+void post_receive(struct t *t, struct stream *s, unsigned int id, unsigned int offset,
+		  unsigned int length)
 {
 	ask(t, "receive %u -1 %u %u %u %u", s->qp, id, s->mr, offset, length);
 }
 
-void post(struct t *t, struct stream *s, uint64_t id, uint8_t op, unsigned int offset, unsigned int length, uint64_t addr,
-	  uint32_t rkey, uint32_t imm, uint64_t compare, uint64_t swap)
+void post(struct t *t, struct stream *s, uint64_t id, uint8_t op, unsigned int offset,
+	  unsigned int length, uint64_t addr, uint32_t rkey, uint32_t imm, uint64_t compare,
+	  uint64_t swap)
 {
-	ask(t, "send %u %" PRIu64 " %u %u %u %u %" PRIx64 " %x %u %" PRIu64 " %" PRIu64 " 1", s->qp, id, op, s->mr, offset,
-	    length, addr, rkey, imm, compare, swap);
+	ask(t, "send %u %" PRIu64 " %u %u %u %u %" PRIx64 " %x %u %" PRIu64 " %" PRIu64 " 1", s->qp,
+	    id, op, s->mr, offset, length, addr, rkey, imm, compare, swap);
 }
 
 /* ---- streams */
@@ -220,9 +225,15 @@ void post(struct t *t, struct stream *s, uint64_t id, uint8_t op, unsigned int o
 void open_make(struct stream *s, struct mroce_wire_open *w, uint32_t attempt)
 {
 	*w = (struct mroce_wire_open){
-		.own_qpn = htobe32(s->qpn), .peer_qpn = htobe32(s->target_qpn), .psn = htobe32(s->psn),
-		.stream = htobe32(s->own), .attempt = htobe32(attempt), .log_packets = s->log_packets,
-		.log_messages = s->log_messages, .flags = MROCE_F_ACKREQ, .stamp = htobe32(udp_now() >> MROCE_STAMP_SHIFT),
+		.own_qpn = htobe32(s->qpn),
+		.peer_qpn = htobe32(s->target_qpn),
+		.psn = htobe32(s->psn),
+		.stream = htobe32(s->own),
+		.attempt = htobe32(attempt),
+		.log_packets = s->log_packets,
+		.log_messages = s->log_messages,
+		.flags = MROCE_F_ACKREQ,
+		.stamp = htobe32(udp_now() >> MROCE_STAMP_SHIFT),
 	};
 	w->base.type = MROCE_T_OPEN;
 }
@@ -232,7 +243,7 @@ static bool answers_open(const struct packet *p, const void *what)
 	const struct stream *s = what;
 
 	return be32toh(((const struct mroce_wire_open *)p->bytes)->to) == s->own &&
-		be64toh(base_of(p)->id) == s->out->own_id;
+	       be64toh(base_of(p)->id) == s->out->own_id;
 }
 
 bool stream_open(struct t *t, struct stream *s)
@@ -282,28 +293,32 @@ struct stream *stream_new(struct t *t, struct out *o, const struct attributes *a
 	s->log_messages = 10;
 	s->reads = 16;
 	s->grant = 0xffff;
-	sscanf(ask(t, "mr %u %x", MEMORY, a->mr_access), "%u %" SCNx64 " %x", &s->mr, &s->addr, &s->rkey);
+	sscanf(ask(t, "mr %u %x", MEMORY, a->mr_access), "%u %" SCNx64 " %x", &s->mr, &s->addr,
+	       &s->rkey);
 	if (a->srq)
 		srq = atoi(ask(t, "srq %u", a->depth));
-	sscanf(ask(t, "qp rc %x %u %u %d", a->access, a->depth, a->depth, a->srq ? (int)srq : -1), "%u %u", &s->qp,
-	       &s->target_qpn);
+	sscanf(ask(t, "qp rc %x %u %u %d", a->access, a->depth, a->depth, a->srq ? (int)srq : -1),
+	       "%u %u", &s->qp, &s->target_qpn);
 	for (i = 0; i < a->receives; i++)
 		if (a->srq)
-			ask(t, "receive -1 %u %u %u %u 4096", srq, i, s->mr, MEMORY / 2 + i % 32 * 4096);
+			ask(t, "receive -1 %u %u %u %u 4096", srq, i, s->mr,
+			    MEMORY / 2 + i % 32 * 4096);
 		else
 			post_receive(t, s, i, MEMORY / 2 + i % 32 * 4096, 4096);
 	address_text(&o->peer->own, address, sizeof(address));
-	ask(t, "rtr %u %s %u %u %u %u 5 %u %u", s->qp, address, s->qpn, s->psn, a->rnr_timer, a->reads, a->traffic_class,
-	    a->hops);
+	ask(t, "rtr %u %s %u %u %u %u 5 %u %u", s->qp, address, s->qpn, s->psn, a->rnr_timer,
+	    a->reads, a->traffic_class, a->hops);
 	if (!a->no_open)
 		need(t, stream_open(t, s), "OPEN was not accepted");
 	if (!a->no_rts) {
 		uint64_t end = now_ms() + 5000 * t->patience;
 
-		ask(t, "rts %u %u %u %u %u %u", s->qp, s->target_psn, a->timeout, a->retry, a->rnr_retry, a->reads);
+		ask(t, "rts %u %u %u %u %u %u", s->qp, s->target_psn, a->timeout, a->retry,
+		    a->rnr_retry, a->reads);
 		while (t->auto_open && !s->opened && now_ms() < end)
 			run(t, 1);
-		need(t, s->opened || !t->auto_open, "the target says no OPEN, though its queue pair is in RTS");
+		need(t, s->opened || !t->auto_open,
+		     "the target says no OPEN, though its queue pair is in RTS");
 	}
 	return s;
 }
@@ -315,7 +330,7 @@ struct stream *connected_with(struct t *t, const struct attributes *a)
 
 struct stream *connected(struct t *t)
 {
-	return connected_with(t, &(struct attributes){ DEFAULTS });
+	return connected_with(t, &(struct attributes){DEFAULTS});
 }
 
 /* ---- expectations */
@@ -333,17 +348,19 @@ static bool ack_reports(const struct packet *p, const void *what)
 	const struct about *a = what;
 
 	return be64toh(base_of(p)->id) == a->o->own_id && base_of(p)->path == a->path &&
-		base_of(p)->epoch == a->o->path[a->path].epoch && !before(be32toh(base_of(p)->number), a->number) &&
-		!(ack_of(p)->flags & MROCE_A_PARTIAL);
+	       base_of(p)->epoch == a->o->path[a->path].epoch &&
+	       !before(be32toh(base_of(p)->number), a->number) &&
+	       !(ack_of(p)->flags & MROCE_A_PARTIAL);
 }
 
 struct packet *ack_for(struct t *t, struct out *o, unsigned int path, uint32_t number)
 {
 	static struct packet *kept;
-	struct packet *p = wait_for(t, MROCE_T_ACK, ack_reports, &(struct about){ .o = o, .path = path, .number = number }, WAIT);
+	struct packet *p = wait_for(t, MROCE_T_ACK, ack_reports,
+				    &(struct about){.o = o, .path = path, .number = number}, WAIT);
 
 	need(t, p, "no ACK of path %u reports number %u", path, number);
-	free(kept);	/* a case looks at one at a time */
+	free(kept); /* a case looks at one at a time */
 	kept = p;
 	return p;
 }
@@ -352,7 +369,8 @@ bool ack_bit(const struct packet *ack, uint32_t number)
 {
 	uint32_t behind = be32toh(ack_of(ack)->anchor) - number;
 
-	return behind < MROCE_BITMAP_BITS && be64toh(ack_of(ack)->bitmap[behind / 64]) >> behind % 64 & 1;
+	return behind < MROCE_BITMAP_BITS &&
+	       be64toh(ack_of(ack)->bitmap[behind / 64]) >> behind % 64 & 1;
 }
 
 const struct mroce_wire_record *ack_record(const struct packet *ack, uint8_t kind)
@@ -380,11 +398,13 @@ static bool refuses(const struct packet *p, const void *what)
 	return false;
 }
 
-const struct mroce_wire_record *nack_for(struct t *t, struct out *o, unsigned int path, uint32_t number)
+const struct mroce_wire_record *nack_for(struct t *t, struct out *o, unsigned int path,
+					 uint32_t number)
 {
 	static struct mroce_wire_record found;
 	const struct mroce_wire_record *r;
-	struct packet *p = wait_for(t, MROCE_T_ACK, refuses, &(struct about){ .o = o, .path = path, .number = number }, WAIT);
+	struct packet *p = wait_for(t, MROCE_T_ACK, refuses,
+				    &(struct about){.o = o, .path = path, .number = number}, WAIT);
 	unsigned int i;
 
 	need(t, p, "no NACK names number %u of path %u", number, path);
@@ -400,7 +420,8 @@ const struct mroce_wire_record *nack_for(struct t *t, struct out *o, unsigned in
 
 void taken(struct t *t, struct out *o, unsigned int path, uint32_t number, const char *what)
 {
-	need(t, ack_bit(ack_for(t, o, path, number), number), "%s was not taken: its bit (number %u) is clear", what, number);
+	need(t, ack_bit(ack_for(t, o, path, number), number),
+	     "%s was not taken: its bit (number %u) is clear", what, number);
 }
 
 /* A PROBE behind it makes an ACK, which tells */
@@ -449,7 +470,8 @@ static bool data_fits(const struct packet *p, const void *what)
 struct packet *data_for(struct t *t, struct stream *s, uint8_t op, uint64_t ms)
 {
 	static struct packet *kept;
-	struct packet *p = wait_for(t, MROCE_T_DATA, data_fits, &(struct about){ .s = s, .op = op }, ms);
+	struct packet *p =
+		wait_for(t, MROCE_T_DATA, data_fits, &(struct about){.s = s, .op = op}, ms);
 
 	if (p) {
 		free(kept);

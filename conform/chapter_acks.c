@@ -15,7 +15,8 @@ static struct message a_write(struct stream *s, unsigned int n)
 
 static struct stream *quiet(struct t *t)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = ACCESS_RELAXED });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .mr_access = ACCESS_RELAXED});
 
 	t->ackreq = 0;
 	run(t, 5);
@@ -31,26 +32,26 @@ static void at_once(struct t *t, long arg)
 	uint32_t number;
 
 	switch (arg) {
-	case 0:			/* asked for */
+	case 0: /* asked for */
 		t->ackreq = MROCE_F_ACKREQ;
 		m = a_write(s, 8);
 		number = message_send(t, &m, 0, 0);
 		break;
-	case 1:			/* a hole */
+	case 1: /* a hole */
 		o->path[0].number++;
 		m = a_write(s, 8);
 		number = message_send(t, &m, 0, 0);
 		break;
-	case 2:			/* nobody asks, and it comes in the end */
+	case 2: /* nobody asks, and it comes in the end */
 		m = a_write(s, 8);
 		number = message_send(t, &m, 0, 0);
 		break;
-	case 3:			/* a mark */
+	case 3: /* a mark */
 		t->tos = CE;
 		m = a_write(s, 8);
 		number = message_send(t, &m, 0, 0);
 		break;
-	default:		/* below the highest */
+	default: /* below the highest */
 		o->path[0].number += 2;
 		m = a_write(s, 8);
 		number = message_send(t, &m, 0, 0);
@@ -59,7 +60,8 @@ static void at_once(struct t *t, long arg)
 		m = a_write(s, 8);
 		forget(t);
 		message_send(t, &m, 0, 0);
-		need(t, ack_bit(ack_for(t, o, 0, number), number - 1), "what came late is not acknowledged");
+		need(t, ack_bit(ack_for(t, o, 0, number), number - 1),
+		     "what came late is not acknowledged");
 		return;
 	}
 	taken(t, o, 0, number, "a Write");
@@ -82,8 +84,8 @@ static void often(struct t *t, long arg)
 	}
 	while (last != number) {
 		ack = ack_for(t, s->out, 0, last + 1);
-		need(t, be32toh(base_of(ack)->number) - last <= 128, "an ACK reports %u numbers at once",
-		     be32toh(base_of(ack)->number) - last);
+		need(t, be32toh(base_of(ack)->number) - last <= 128,
+		     "an ACK reports %u numbers at once", be32toh(base_of(ack)->number) - last);
 		last = be32toh(base_of(ack)->number);
 		need(t, ack_bit(ack, last), "bit of the highest is clear");
 	}
@@ -109,8 +111,11 @@ static void counts(struct t *t, long arg)
 	m = message(s, MROCE_OP_SEND, payload, 100);
 	number = message_send(t, &m, 0, 1);
 	ack = ack_for(t, o, 1, number);
-	need(t, be32toh(ack_of(ack)->packets) == arg + 2, "%u packets counted, %ld were sent", be32toh(ack_of(ack)->packets), arg + 2);
-	need(t, be64toh(ack_of(ack)->bytes) >= bytes && be64toh(ack_of(ack)->bytes) <= bytes + 8 * (uint64_t)arg + 100,
+	need(t, be32toh(ack_of(ack)->packets) == arg + 2, "%u packets counted, %ld were sent",
+	     be32toh(ack_of(ack)->packets), arg + 2);
+	need(t,
+	     be64toh(ack_of(ack)->bytes) >= bytes &&
+		     be64toh(ack_of(ack)->bytes) <= bytes + 8 * (uint64_t)arg + 100,
 	     "%u bytes counted, %u were sent", (unsigned int)be64toh(ack_of(ack)->bytes), bytes);
 	need(t, !ack_of(ack)->ce, "%u marks counted, there was none", be32toh(ack_of(ack)->ce));
 }
@@ -124,7 +129,8 @@ static void bytes_exact(struct t *t, long arg)
 	pattern(payload, sizeof(payload), 1);
 	m = write_at(s, 0, payload, arg);
 	number = message_send_all(t, &m, 2);
-	need(t, be64toh(ack_of(ack_for(t, s->out, 2, number))->bytes) == (uint64_t)arg, "%ld bytes of payload were sent", arg);
+	need(t, be64toh(ack_of(ack_for(t, s->out, 2, number))->bytes) == (uint64_t)arg,
+	     "%ld bytes of payload were sent", arg);
 }
 
 static void marks(struct t *t, long arg)
@@ -140,7 +146,8 @@ static void marks(struct t *t, long arg)
 		number = probe_send(t, s->out, 1);
 	}
 	ack = ack_for(t, s->out, 1, number);
-	need(t, be32toh(ack_of(ack)->ce) == n, "%u marks counted, %u were sent", be32toh(ack_of(ack)->ce), n);
+	need(t, be32toh(ack_of(ack)->ce) == n, "%u marks counted, %u were sent",
+	     be32toh(ack_of(ack)->ce), n);
 }
 
 static void not_marks(struct t *t, long arg)
@@ -153,34 +160,38 @@ static void not_marks(struct t *t, long arg)
 	t->tos = arg;
 	number = message_send(t, &m, 0, 1);
 	ack = ack_for(t, s->out, 1, number);
-	need(t, ack_bit(ack, number) && !ack_of(ack)->ce, "a packet of ECN bits %ld counts as marked, or is not taken", arg);
+	need(t, ack_bit(ack, number) && !ack_of(ack)->ce,
+	     "a packet of ECN bits %ld counts as marked, or is not taken", arg);
 }
 
 static void echo(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
-	struct mroce_wire_control w = { .op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ };
+	struct mroce_wire_control w = {.op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ};
 	uint32_t newest = 0xffffff00 + (uint32_t)arg * 0x80, number;
 
 	w.base.type = MROCE_T_PROBE;
 	w.stamp = htobe32(newest);
 	number = send_numbered(t, s->out, 1, &w, sizeof(w));
-	need(t, be32toh(ack_of(ack_for(t, s->out, 1, number))->echo) == newest, "echo is not the stamp");
+	need(t, be32toh(ack_of(ack_for(t, s->out, 1, number))->echo) == newest,
+	     "echo is not the stamp");
 	/* an older stamp changes nothing; a newer one, across the wrap, does */
 	w.base.type = MROCE_T_PROBE;
 	w.stamp = htobe32(newest - 1000);
 	number = send_numbered(t, s->out, 1, &w, sizeof(w));
-	need(t, be32toh(ack_of(ack_for(t, s->out, 1, number))->echo) == newest, "echo fell back to an older stamp");
+	need(t, be32toh(ack_of(ack_for(t, s->out, 1, number))->echo) == newest,
+	     "echo fell back to an older stamp");
 	w.base.type = MROCE_T_PROBE;
 	w.stamp = htobe32(newest + 1000);
 	number = send_numbered(t, s->out, 1, &w, sizeof(w));
-	need(t, be32toh(ack_of(ack_for(t, s->out, 1, number))->echo) == newest + 1000, "echo is not the newest stamp");
+	need(t, be32toh(ack_of(ack_for(t, s->out, 1, number))->echo) == newest + 1000,
+	     "echo is not the newest stamp");
 }
 
 static void delay(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
-	struct mroce_wire_control w = { .op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ };
+	struct mroce_wire_control w = {.op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ};
 	uint32_t number, ticks;
 	struct packet *ack;
 
@@ -194,8 +205,10 @@ static void delay(struct t *t, long arg)
 	number = send_numbered(t, s->out, 1, &w, sizeof(w));
 	ack = ack_for(t, s->out, 1, number);
 	ticks = be32toh(ack_of(ack)->delay);
-	need(t, (uint64_t)ticks * 16 >= arg * 900000ULL, "delay is %u us, the newest stamp came %ld ms ago", ticks * 16 / 1000, arg);
-	need(t, (uint64_t)ticks * 16 < arg * 1000000ULL + 2000000000, "delay is %u us", ticks * 16 / 1000);
+	need(t, (uint64_t)ticks * 16 >= arg * 900000ULL,
+	     "delay is %u us, the newest stamp came %ld ms ago", ticks * 16 / 1000, arg);
+	need(t, (uint64_t)ticks * 16 < arg * 1000000ULL + 2000000000, "delay is %u us",
+	     ticks * 16 / 1000);
 }
 
 static void duplicate_flag(struct t *t, long arg)
@@ -209,10 +222,12 @@ static void duplicate_flag(struct t *t, long arg)
 	taken(t, s->out, 0, message_send(t, &m, 0, 0), "a Write");
 	number = message_send(t, &m, 0, 0);
 	ack = ack_for(t, s->out, 0, number);
-	need(t, ack_of(ack)->flags & MROCE_A_DUPLICATE, "data came again under a fresh number, and DUPLICATE is not set");
+	need(t, ack_of(ack)->flags & MROCE_A_DUPLICATE,
+	     "data came again under a fresh number, and DUPLICATE is not set");
 	number = probe_send(t, s->out, 0);
 	ack = ack_for(t, s->out, 0, number);
-	need(t, !(ack_of(ack)->flags & MROCE_A_DUPLICATE), "DUPLICATE is set in the ACK after the next, too");
+	need(t, !(ack_of(ack)->flags & MROCE_A_DUPLICATE),
+	     "DUPLICATE is set in the ACK after the next, too");
 }
 
 /* The network's own duplicate: the same number again */
@@ -231,10 +246,12 @@ static void network_duplicate(struct t *t, long arg)
 	number = probe_send(t, s->out, 1);
 	do {
 		ack = ack_for(t, s->out, 1, number - 1);
-		need(t, !(ack_of(ack)->flags & MROCE_A_DUPLICATE), "DUPLICATE is set though the packet's own number had come before");
+		need(t, !(ack_of(ack)->flags & MROCE_A_DUPLICATE),
+		     "DUPLICATE is set though the packet's own number had come before");
 		need(t, ack_bit(ack, number - 1), "its bit is clear");
 	} while (be32toh(base_of(ack)->number) != number);
-	need(t, be32toh(ack_of(ack)->packets) == 3, "%u packets counted, 3 came", be32toh(ack_of(ack)->packets));
+	need(t, be32toh(ack_of(ack)->packets) == 3, "%u packets counted, 3 came",
+	     be32toh(ack_of(ack)->packets));
 }
 
 static void release(struct t *t, long arg)
@@ -252,8 +269,9 @@ static void release(struct t *t, long arg)
 	ack_for(t, s->out, 0, s->out->path[0].number - 1);
 	r = ack_record(ack_for(t, s->out, 0, message_send(t, &first, 0, 0)), MROCE_R_RELEASE);
 	need(t, r, "a duplicate is reported without RELEASE");
-	need(t, be32toh(r->spn) == s->spn && be32toh(r->stream) == s->own, "RELEASE below %u of stream %x; the lowest hole is %u",
-	     be32toh(r->spn), be32toh(r->stream), s->spn);
+	need(t, be32toh(r->spn) == s->spn && be32toh(r->stream) == s->own,
+	     "RELEASE below %u of stream %x; the lowest hole is %u", be32toh(r->spn),
+	     be32toh(r->stream), s->spn);
 }
 
 static void travels(struct t *t, long arg)
@@ -264,7 +282,8 @@ static void travels(struct t *t, long arg)
 
 	o->path[arg].port = 0xc000 + 100 * arg + 1;
 	ack = ack_for(t, o, arg, probe_send(t, o, arg));
-	need(t, ack->d.port == o->path[arg].port, "the ACK comes from port %u, the path's is %u", ack->d.port, o->path[arg].port);
+	need(t, ack->d.port == o->path[arg].port, "the ACK comes from port %u, the path's is %u",
+	     ack->d.port, o->path[arg].port);
 	need(t, (ack->d.tos & 3) == NOT_ECT, "the ACK is not Not-ECT: TOS %02x", ack->d.tos);
 	need(t, base_of(ack)->path == arg, "it is of path %u", base_of(ack)->path);
 }
@@ -276,7 +295,9 @@ static void tos_copied(struct t *t, long arg)
 
 	t->tos = arg << 2 | ECT0;
 	ack = ack_for(t, s->out, 1, probe_send(t, s->out, 1));
-	need(t, ack->d.tos >> 2 == arg, "the ACK has class %02x, the newest packet of its path had %02lx", ack->d.tos >> 2, arg);
+	need(t, ack->d.tos >> 2 == arg,
+	     "the ACK has class %02x, the newest packet of its path had %02lx", ack->d.tos >> 2,
+	     arg);
 }
 
 /* ACKs of paths that wait go along with one that cannot; each is whole */
@@ -298,7 +319,8 @@ static void together(struct t *t, long arg)
 
 /* ---- D7: several messages in a datagram */
 
-static size_t shared(struct t *t, struct stream *s, uint8_t *bytes, unsigned int n, struct message *m, uint32_t first)
+static size_t shared(struct t *t, struct stream *s, uint8_t *bytes, unsigned int n,
+		     struct message *m, uint32_t first)
 {
 	size_t at = 0;
 	unsigned int i;
@@ -319,7 +341,8 @@ static size_t shared(struct t *t, struct stream *s, uint8_t *bytes, unsigned int
 
 static void datagram_shared(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = ACCESS_RELAXED });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .mr_access = ACCESS_RELAXED});
 	uint8_t bytes[9000];
 	struct message m[40];
 	uint32_t first = s->out->path[0].number, i;
@@ -331,14 +354,16 @@ static void datagram_shared(struct t *t, long arg)
 	send_raw(t, &s->peer->own, s->out->path[0].port, ECT0, bytes, n);
 	ack = ack_for(t, s->out, 0, first + arg - 1);
 	for (i = 0; i < arg; i++) {
-		need(t, ack_bit(ack, first + i), "message %u of %ld in one datagram was not taken", i, arg);
+		need(t, ack_bit(ack, first + i), "message %u of %ld in one datagram was not taken",
+		     i, arg);
 		memory_is(t, s, 64 * i, payload + 64 * i, 16, "a message that shares a datagram");
 	}
 }
 
 static void datagram_mark(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = ACCESS_RELAXED });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .mr_access = ACCESS_RELAXED});
 	uint8_t bytes[9000];
 	struct message m[40];
 	uint32_t first = s->out->path[0].number;
@@ -347,15 +372,16 @@ static void datagram_mark(struct t *t, long arg)
 
 	send_raw(t, &s->peer->own, s->out->path[0].port, CE, bytes, n);
 	ack = ack_for(t, s->out, 0, first + arg - 1);
-	need(t, be32toh(ack_of(ack)->ce) == 1, "a marked datagram of %ld messages counts as %u marks", arg,
-	     be32toh(ack_of(ack)->ce));
+	need(t, be32toh(ack_of(ack)->ce) == 1,
+	     "a marked datagram of %ld messages counts as %u marks", arg, be32toh(ack_of(ack)->ce));
 }
 
 enum ends { BAD, OTHER_ID_, OTHER_PATH, OTHER_EPOCH, OTHER_TYPE };
 
 static void datagram_ends(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = ACCESS_RELAXED });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .mr_access = ACCESS_RELAXED});
 	uint8_t bytes[9000];
 	struct message m[40];
 	uint32_t first = s->out->path[0].number;
@@ -385,35 +411,45 @@ static void datagram_ends(struct t *t, long arg)
 }
 
 static const struct test_case cases[] = {
-	{ "asked", "A4", "a packet with ACKREQ is acknowledged", at_once, 0 },
-	{ "hole", "A4 A7", "a hole is reported", at_once, 1 },
-	{ "unasked", "A4", "what asks for nothing is acknowledged in the end", at_once, 2 },
-	{ "mark", "A4", "a change of the CE mark is reported", at_once, 3 },
-	{ "below", "A4", "an arrival below the highest number is reported", at_once, 4 },
-	{ "often", "A4", "never are more than 128 numbers unreported", often, 40 },
-	{ "often", "A4", "never are more than 128 numbers unreported", often, 300 },
-	{ "counts", "A5", "packets count duplicates and refused ones, too", counts, 1, 3 },
-	{ "counts", "A5", "packets count duplicates and refused ones, too", counts, 30 },
-	{ "bytes", "A5", "bytes are those of payload", bytes_exact, 1 },
-	{ "bytes", "A5", "bytes are those of payload", bytes_exact, 5000 },
-	{ "marks", "A5 D4", "CE-marked packets are counted", marks, 0, 4 },
-	{ "not-marks", "A5", "Not-ECT and ECT are no marks", not_marks, 0, 3 },
-	{ "echo", "A5 N4", "echo is the newest stamp, across its wrap, too", echo, 0, 3 },
-	{ "delay", "A5", "delay counts from the arrival of the newest stamp", delay, 20 },
-	{ "duplicate", "A7a A4", "data that come again under a fresh number set DUPLICATE in the next ACK", duplicate_flag },
-	{ "network-duplicate", "A7a A5", "a number that comes again does not, but it is counted", network_duplicate },
-	{ "release", "A2 A7", "with a duplicate goes RELEASE of all that is placed", release, 0, 3 },
-	{ "travels", "A1 D1 D4", "an ACK comes from the path's port, Not-ECT, to the service port", travels, 0, 4 },
-	{ "class", "D6", "an ACK has the class of the newest packet of its path (SHOULD)", tos_copied, 0, 2 },
-	{ "class", "D6", "an ACK has the class of the newest packet of its path (SHOULD)", tos_copied, 46 },
-	{ "together", "A1a A4", "the paths' ACKs may share a datagram, and each is whole", together },
-	{ "shared", "D7 M3", "messages that share a datagram are taken as if each had come alone", datagram_shared, 2, 3 },
-	{ "shared", "D7 M3", "messages that share a datagram are taken as if each had come alone", datagram_shared, 14 },
-	{ "shared-mark", "D7 A5", "a marked datagram counts once", datagram_mark, 2, 3 },
-	{ "shared-bad", "D7", "a malformed packet ends the datagram", datagram_ends, BAD },
-	{ "shared-id", "D7", "a packet of another half ends the datagram", datagram_ends, OTHER_ID_ },
-	{ "shared-path", "D7", "a packet of another path ends the datagram", datagram_ends, OTHER_PATH },
-	{ "shared-epoch", "D7", "a packet of another epoch ends the datagram", datagram_ends, OTHER_EPOCH },
-	{ "shared-type", "D7", "a packet of another type ends the datagram", datagram_ends, OTHER_TYPE },
+	{"asked", "A4", "a packet with ACKREQ is acknowledged", at_once, 0},
+	{"hole", "A4 A7", "a hole is reported", at_once, 1},
+	{"unasked", "A4", "what asks for nothing is acknowledged in the end", at_once, 2},
+	{"mark", "A4", "a change of the CE mark is reported", at_once, 3},
+	{"below", "A4", "an arrival below the highest number is reported", at_once, 4},
+	{"often", "A4", "never are more than 128 numbers unreported", often, 40},
+	{"often", "A4", "never are more than 128 numbers unreported", often, 300},
+	{"counts", "A5", "packets count duplicates and refused ones, too", counts, 1, 3},
+	{"counts", "A5", "packets count duplicates and refused ones, too", counts, 30},
+	{"bytes", "A5", "bytes are those of payload", bytes_exact, 1},
+	{"bytes", "A5", "bytes are those of payload", bytes_exact, 5000},
+	{"marks", "A5 D4", "CE-marked packets are counted", marks, 0, 4},
+	{"not-marks", "A5", "Not-ECT and ECT are no marks", not_marks, 0, 3},
+	{"echo", "A5 N4", "echo is the newest stamp, across its wrap, too", echo, 0, 3},
+	{"delay", "A5", "delay counts from the arrival of the newest stamp", delay, 20},
+	{"duplicate", "A7a A4",
+	 "data that come again under a fresh number set DUPLICATE in the next ACK", duplicate_flag},
+	{"network-duplicate", "A7a A5", "a number that comes again does not, but it is counted",
+	 network_duplicate},
+	{"release", "A2 A7", "with a duplicate goes RELEASE of all that is placed", release, 0, 3},
+	{"travels", "A1 D1 D4", "an ACK comes from the path's port, Not-ECT, to the service port",
+	 travels, 0, 4},
+	{"class", "D6", "an ACK has the class of the newest packet of its path (SHOULD)",
+	 tos_copied, 0, 2},
+	{"class", "D6", "an ACK has the class of the newest packet of its path (SHOULD)",
+	 tos_copied, 46},
+	{"together", "A1a A4", "the paths' ACKs may share a datagram, and each is whole", together},
+	{"shared", "D7 M3", "messages that share a datagram are taken as if each had come alone",
+	 datagram_shared, 2, 3},
+	{"shared", "D7 M3", "messages that share a datagram are taken as if each had come alone",
+	 datagram_shared, 14},
+	{"shared-mark", "D7 A5", "a marked datagram counts once", datagram_mark, 2, 3},
+	{"shared-bad", "D7", "a malformed packet ends the datagram", datagram_ends, BAD},
+	{"shared-id", "D7", "a packet of another half ends the datagram", datagram_ends, OTHER_ID_},
+	{"shared-path", "D7", "a packet of another path ends the datagram", datagram_ends,
+	 OTHER_PATH},
+	{"shared-epoch", "D7", "a packet of another epoch ends the datagram", datagram_ends,
+	 OTHER_EPOCH},
+	{"shared-type", "D7", "a packet of another type ends the datagram", datagram_ends,
+	 OTHER_TYPE},
 };
 CHAPTER(acks, "ACK timing and contents, ECN echo, shared datagrams");

@@ -43,7 +43,7 @@ static void all_posted(struct t *t, struct stream *s, unsigned int n, unsigned i
 static void first_flight(struct t *t, long arg)
 {
 	struct peer *p = peer_fresh(t);
-	struct stream *s = stream_new(t, out_new(t, p), &(struct attributes){ DEFAULTS });
+	struct stream *s = stream_new(t, out_new(t, p), &(struct attributes){DEFAULTS});
 	uint64_t end;
 
 	(void)arg;
@@ -56,7 +56,8 @@ static void first_flight(struct t *t, long arg)
 		run(t, 1);
 	need(t, seen.bytes, "nothing is sent");
 	/* what goes again after a probe timeout is counted, too: within this time at most as much as at first */
-	need(t, seen.bytes < 4 * 65536, "%u KiB are sent, and nothing was acknowledged", (unsigned int)(seen.bytes / 1024));
+	need(t, seen.bytes < 4 * 65536, "%u KiB are sent, and nothing was acknowledged",
+	     (unsigned int)(seen.bytes / 1024));
 }
 
 /* A share is a rate: over its time no more than that, and the allowance */
@@ -68,7 +69,7 @@ static void share(struct t *t, long arg)
 
 	t->share = arg;
 	t->allowance = 3000;
-	s = stream_new(t, out_new(t, p), &(struct attributes){ DEFAULTS });
+	s = stream_new(t, out_new(t, p), &(struct attributes){DEFAULTS});
 	in_of(t, p);
 	begin(t);
 	all_posted(t, s, arg >= 1000 ? 4 : 1, LENGTH);
@@ -76,21 +77,22 @@ static void share(struct t *t, long arg)
 	took = seen.last - seen.first;
 	/* windows' start, allowances and timers: a quarter more, and 64 KiB */
 	most = arg * 1280 * took / 1000000000 + 65536;
-	need(t, seen.bytes <= most, "%u KiB in %u ms: more than the share of %ld KiB/s and what is idle's", (unsigned int)(seen.bytes / 1024),
-	     (unsigned int)(took / 1000000), arg);
+	need(t, seen.bytes <= most,
+	     "%u KiB in %u ms: more than the share of %ld KiB/s and what is idle's",
+	     (unsigned int)(seen.bytes / 1024), (unsigned int)(took / 1000000), arg);
 }
 
 /* Marks on all: it sends on, and slower than without */
 static void marked(struct t *t, long arg)
 {
 	struct peer *p = peer_fresh(t);
-	struct completion c = { 0 };
+	struct completion c = {0};
 	struct stream *s;
 	int i;
 
 	(void)arg;
 	t->mark = true;
-	s = stream_new(t, out_new(t, p), &(struct attributes){ DEFAULTS });
+	s = stream_new(t, out_new(t, p), &(struct attributes){DEFAULTS});
 	/* down to the least rate, of one packet a second, it may go */
 	all_posted(t, s, 1, 12000);
 	for (i = 0; i < 20 && !poll_completion(t, s, &c); i++)
@@ -133,11 +135,14 @@ static void backlog(struct t *t, long arg)
 		left = LENGTH - p->data.offset - p->data.bytes;
 		n++;
 		/* by several paths they may overtake each other; beyond all that is left it cannot be */
-		need(t, p->data.backlog <= LENGTH / 1024, "backlog of %u KiB, the message has %u", p->data.backlog, LENGTH / 1024);
+		need(t, p->data.backlog <= LENGTH / 1024, "backlog of %u KiB, the message has %u",
+		     p->data.backlog, LENGTH / 1024);
 		if (last)
-			need(t, p->data.backlog == 0, "the last packet tells of a backlog of %u KiB", p->data.backlog);
+			need(t, p->data.backlog == 0,
+			     "the last packet tells of a backlog of %u KiB", p->data.backlog);
 		else if (left > 65536)
-			need(t, p->data.backlog, "%u bytes are still to come, and backlog is 0", left);
+			need(t, p->data.backlog, "%u bytes are still to come, and backlog is 0",
+			     left);
 	}
 }
 
@@ -160,20 +165,23 @@ static void share_told(struct t *t, long arg)
 		number = send_numbered(t, s->out, 0, bytes, sizeof(struct mroce_wire_data) + 1000);
 		ack = ack_for(t, s->out, 0, number);
 		shares[i] = be32toh(ack_of(ack)->share);
-		need(t, be16toh(ack_of(ack)->active) <= 1000, "%u senders are active", be16toh(ack_of(ack)->active));
+		need(t, be16toh(ack_of(ack)->active) <= 1000, "%u senders are active",
+		     be16toh(ack_of(ack)->active));
 	}
 	/* 0 where it does not know what its link carries; then always */
-	need(t, !shares[0] == !shares[1], "of two ACKs one tells a share (%u and %u KiB/s)", shares[0], shares[1]);
+	need(t, !shares[0] == !shares[1], "of two ACKs one tells a share (%u and %u KiB/s)",
+	     shares[0], shares[1]);
 }
 
 static const struct test_case cases[] = {
-	{ "first-flight", "G1 G8", "before anything is acknowledged no more is sent than a first window", first_flight },
-	{ "share", "G8 A6", "a share, in KiB/s, is the rate of all data of the half", share, 500 },
-	{ "share", "G8 A6", "a share, in KiB/s, is the rate of all data of the half", share, 2000 },
-	{ "share", "G8 A6", "a share, in KiB/s, is the rate of all data of the half", share, 8000 },
-	{ "marked", "G2 G6", "marks on every packet slow it down, and stop nothing", marked },
-	{ "ect", "D4", "DATA are ECT(0)", ect },
-	{ "backlog", "G9", "backlog is what is still to be sent, in KiB", backlog },
-	{ "share-told", "H1 A6", "a share is told in every ACK, or in none", share_told },
+	{"first-flight", "G1 G8",
+	 "before anything is acknowledged no more is sent than a first window", first_flight},
+	{"share", "G8 A6", "a share, in KiB/s, is the rate of all data of the half", share, 500},
+	{"share", "G8 A6", "a share, in KiB/s, is the rate of all data of the half", share, 2000},
+	{"share", "G8 A6", "a share, in KiB/s, is the rate of all data of the half", share, 8000},
+	{"marked", "G2 G6", "marks on every packet slow it down, and stop nothing", marked},
+	{"ect", "D4", "DATA are ECT(0)", ect},
+	{"backlog", "G9", "backlog is what is still to be sent, in KiB", backlog},
+	{"share-told", "H1 A6", "a share is told in every ACK, or in none", share_told},
 };
 CHAPTER(congestion, "Congestion: windows, marks, shares");

@@ -22,14 +22,17 @@ static void halves(struct t *t, long arg)
 /* A shared receive queue: no credit, and a buffer for a message means buffers for all earlier ones */
 static void srq_no_credit(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .srq = true, .receives = arg });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .srq = true, .receives = arg});
 
-	need(t, s->credit == 0xffffffff, "credit of a stream on a shared receive queue: %u", s->credit);
+	need(t, s->credit == 0xffffffff, "credit of a stream on a shared receive queue: %u",
+	     s->credit);
 }
 
 static void srq_order(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .srq = true, .receives = 32 });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .srq = true, .receives = 32});
 	struct message m[4];
 	struct completion c;
 	int i;
@@ -43,7 +46,8 @@ static void srq_order(struct t *t, long arg)
 		message_send_all(t, &m[i], 0);
 	for (i = 0; i < 4; i++) {
 		c = completion(t, s);
-		need(t, c.id == (unsigned int)i && !c.status, "receive %d is in buffer %u", i, (unsigned int)c.id);
+		need(t, c.id == (unsigned int)i && !c.status, "receive %d is in buffer %u", i,
+		     (unsigned int)c.id);
 		memory_is(t, s, MEMORY / 2 + i * 4096, payload + 100 * i, 100, "a Send");
 	}
 }
@@ -57,13 +61,16 @@ static bool credits(const struct packet *p, const void *what)
 
 static void srq_rnr(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .srq = true, .receives = 0 });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .srq = true, .receives = 0});
 	struct message m = message(s, MROCE_OP_SEND, payload, 64);
 
 	(void)arg;
-	need(t, nack_for(t, s->out, 0, message_send_all(t, &m, 0))->reason == MROCE_N_RNR, "no buffer, and it is not refused with RNR");
+	need(t, nack_for(t, s->out, 0, message_send_all(t, &m, 0))->reason == MROCE_N_RNR,
+	     "no buffer, and it is not refused with RNR");
 	ask(t, "receive -1 0 5 %u 0 4096", s->mr);
-	need(t, wait_for(t, MROCE_T_CONTROL, credits, s, 2000), "a buffer was posted, and no CREDIT tells");
+	need(t, wait_for(t, MROCE_T_CONTROL, credits, s, 2000),
+	     "a buffer was posted, and no CREDIT tells");
 	taken_at_last(t, &m, "what was refused, and comes again");
 	need(t, !completion(t, s).status, "it is received");
 }
@@ -90,7 +97,7 @@ static void held(struct t *t, long arg)
 
 static void garbage(struct t *t, long arg)
 {
-	struct stream *s = stream_new(t, out_new(t, peer_main(t)), &(struct attributes){ DEFAULTS });
+	struct stream *s = stream_new(t, out_new(t, peer_main(t)), &(struct attributes){DEFAULTS});
 	uint8_t bytes[1500];
 	size_t n, k;
 	long i;
@@ -101,7 +108,8 @@ static void garbage(struct t *t, long arg)
 		for (k = 0; k < n; k++)
 			bytes[k] = random_of(t);
 		if (n > 16) {
-			header((void *)bytes, random_of(t) % 14, random_of(t) % 4, 0, 100 + random_of(t) % 1000, s->out->id);
+			header((void *)bytes, random_of(t) % 14, random_of(t) % 4, 0,
+			       100 + random_of(t) % 1000, s->out->id);
 			if (random_of(t) % 2)
 				((struct mroce_wire_data *)bytes)->stream = htobe32(s->id ^ 0x10);
 		}
@@ -117,11 +125,17 @@ static void garbage(struct t *t, long arg)
 }
 
 static const struct test_case cases[] = {
-	{ "halves", "C9 C2", "many halves of one host, each heard", halves, 100 },
-	{ "srq-credit", "R4 S3", "a stream on a shared receive queue advertises no credit", srq_no_credit, 0, 2, "srq" },
-	{ "srq-order", "R4 N3", "buffers of a shared receive queue are bound in the order of messages", srq_order, 0, 0, "srq" },
-	{ "srq-rnr", "R4 R5 R3", "no buffer in it: RNR; one is posted: CREDIT, and the stream resumes", srq_rnr, 0, 0, "srq" },
-	{ "held", "M8", "many held Writes: the lowest hole is always taken", held, 900 },
-	{ "garbage", "D3", "two thousand packets of random bytes and right ids end nothing", garbage, 2000 },
+	{"halves", "C9 C2", "many halves of one host, each heard", halves, 100},
+	{"srq-credit", "R4 S3", "a stream on a shared receive queue advertises no credit",
+	 srq_no_credit, 0, 2, "srq"},
+	{"srq-order", "R4 N3",
+	 "buffers of a shared receive queue are bound in the order of messages", srq_order, 0, 0,
+	 "srq"},
+	{"srq-rnr", "R4 R5 R3",
+	 "no buffer in it: RNR; one is posted: CREDIT, and the stream resumes", srq_rnr, 0, 0,
+	 "srq"},
+	{"held", "M8", "many held Writes: the lowest hole is always taken", held, 900},
+	{"garbage", "D3", "two thousand packets of random bytes and right ids end nothing", garbage,
+	 2000},
 };
 CHAPTER(limits, "Limits");

@@ -39,7 +39,8 @@ static bool note(const struct stream *s, struct packet *p)
 {
 	uint32_t i = p->data.spn - s->target_psn;
 
-	if (base_of(p)->type != MROCE_T_DATA || p->data.stream != s->own || i >= SPNS || p->data.flags & MROCE_F_RESPONSE)
+	if (base_of(p)->type != MROCE_T_DATA || p->data.stream != s->own || i >= SPNS ||
+	    p->data.flags & MROCE_F_RESPONSE)
 		return false;
 	seen.transmissions[i]++;
 	return true;
@@ -77,7 +78,8 @@ static void all_comes(struct t *t, struct stream *s, unsigned int length)
 		p = data_for(t, s, MROCE_OP_WRITE, 10000);
 		need(t, p, "%u of %u bytes have come, and nothing more does", have, length);
 		i = p->data.spn - s->target_psn;
-		need(t, i < SPNS && p->data.offset + p->data.bytes <= length, "number %u, offset %u", i, p->data.offset);
+		need(t, i < SPNS && p->data.offset + p->data.bytes <= length,
+		     "number %u, offset %u", i, p->data.offset);
 		memcpy(got + p->data.offset, p->data.payload, p->data.bytes);
 		if (!seen.have[i])
 			have += p->data.bytes;
@@ -140,13 +142,19 @@ static void by_the_path(struct t *t, long arg)
 	post(t, s, 1, MROCE_OP_WRITE, 0, 100000, 0x1000, 1, 0, 0, 0);
 	all_comes(t, s, 100000);
 	need(t, seen.transmissions[0] >= 2, "what was lost was not sent again");
-	need(t, seen.number[1] != seen.number[0] || seen.path[0] != seen.path[1], "it has the number of the first transmission");
+	need(t, seen.number[1] != seen.number[0] || seen.path[0] != seen.path[1],
+	     "it has the number of the first transmission");
 }
 
 /* No number is used twice in an epoch of a path */
 static bool fresh(struct t *t, struct packet *p)
 {
-	static struct { uint32_t highest; uint8_t epoch; bool any; uint64_t bits[64]; } path[64];
+	static struct {
+		uint32_t highest;
+		uint8_t epoch;
+		bool any;
+		uint64_t bits[64];
+	} path[64];
 	const struct mroce_wire_base *b = base_of(p);
 	uint32_t n = be32toh(b->number);
 
@@ -164,7 +172,8 @@ static bool fresh(struct t *t, struct packet *p)
 	}
 	while (before(path[b->path].highest, n)) {
 		path[b->path].highest++;
-		path[b->path].bits[path[b->path].highest / 64 % 64] &= ~(1ULL << path[b->path].highest % 64);
+		path[b->path].bits[path[b->path].highest / 64 % 64] &=
+			~(1ULL << path[b->path].highest % 64);
 	}
 	if (path[b->path].bits[n / 64 % 64] >> n % 64 & 1)
 		t->data = 2;
@@ -199,7 +208,8 @@ static bool lose_first(struct t *t, struct packet *p)
 
 static void tail(struct t *t, long arg)
 {
-	static const uint8_t ops[] = { MROCE_OP_WRITE, MROCE_OP_SEND, MROCE_OP_READ, MROCE_OP_FETCH_ADD };
+	static const uint8_t ops[] = {MROCE_OP_WRITE, MROCE_OP_SEND, MROCE_OP_READ,
+				      MROCE_OP_FETCH_ADD};
 	struct stream *s = connected(t);
 	struct packet *p;
 	uint64_t was = 0;
@@ -231,8 +241,8 @@ static void probes(struct t *t, long arg)
 	p = wait_for(t, MROCE_T_PROBE, NULL, NULL, 5000);
 	need(t, p, "nothing is acknowledged, and no PROBE comes");
 	w = (const void *)p->bytes;
-	need(t, w->op == MROCE_C_PROBE && w->flags & MROCE_F_ACKREQ && !w->stream, "op %u, flags %02x, stream %x", w->op, w->flags,
-	     be32toh(w->stream));
+	need(t, w->op == MROCE_C_PROBE && w->flags & MROCE_F_ACKREQ && !w->stream,
+	     "op %u, flags %02x, stream %x", w->op, w->flags, be32toh(w->stream));
 	need(t, p->length >= sizeof(*w) + be16toh(w->length), "its padding is cut off");
 	need(t, (p->d.tos & 3) == ECT0 || (p->d.tos & 3) == NOT_ECT, "TOS %02x", p->d.tos);
 	t->auto_ack = true;
@@ -245,7 +255,7 @@ static void ack_lost(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
 	struct in *in = in_of(t, s->peer);
-	struct mroce_wire_record r = { .kind = MROCE_R_RELEASE, .stream = htobe32(s->id) };
+	struct mroce_wire_record r = {.kind = MROCE_R_RELEASE, .stream = htobe32(s->id)};
 	struct packet *p;
 
 	(void)arg;
@@ -256,14 +266,15 @@ static void ack_lost(struct t *t, long arg)
 	r.spn = htobe32(p->data.spn + 1);
 	in_note(in, p, udp_now(), false);
 	ack_in(t, in, base_of(p)->path, &r, 1);
-	need(t, !completion(t, s).status, "RELEASE says that all is placed, and the request does not complete");
+	need(t, !completion(t, s).status,
+	     "RELEASE says that all is placed, and the request does not complete");
 }
 
 static void release_other(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
 	struct in *in = in_of(t, s->peer);
-	struct mroce_wire_record r = { .kind = MROCE_R_RELEASE };
+	struct mroce_wire_record r = {.kind = MROCE_R_RELEASE};
 	struct packet *p;
 
 	t->withhold = s;
@@ -280,7 +291,8 @@ static void release_other(struct t *t, long arg)
 
 static bool opens(const struct packet *p, const void *what)
 {
-	return be32toh(((const struct mroce_wire_open *)p->bytes)->peer_qpn) == ((const struct stream *)what)->qpn;
+	return be32toh(((const struct mroce_wire_open *)p->bytes)->peer_qpn) ==
+	       ((const struct stream *)what)->qpn;
 }
 
 static void open_again(struct t *t, long arg)
@@ -297,13 +309,17 @@ static void open_again(struct t *t, long arg)
 		p = wait_for(t, MROCE_T_OPEN, opens, s, 2000);
 		need(t, p, "OPEN is not answered, and after %u it is not sent again", i);
 		w = (const void *)p->bytes;
-		need(t, be32toh(w->attempt) > attempt, "attempt is %u, after %u", be32toh(w->attempt), attempt);
-		need(t, i || be32toh(w->attempt) == 1, "the first attempt is %u", be32toh(w->attempt));
+		need(t, be32toh(w->attempt) > attempt, "attempt is %u, after %u",
+		     be32toh(w->attempt), attempt);
+		need(t, i || be32toh(w->attempt) == 1, "the first attempt is %u",
+		     be32toh(w->attempt));
 		attempt = be32toh(w->attempt);
 		need(t, !i || w->stream == htobe32(id), "the stream id is another one");
 		id = be32toh(w->stream);
-		need(t, w->stream && be32toh(w->psn) == s->target_psn && be32toh(w->own_qpn) == s->target_qpn, "psn %u, queue pair %u",
-		     be32toh(w->psn), be32toh(w->own_qpn));
+		need(t,
+		     w->stream && be32toh(w->psn) == s->target_psn &&
+			     be32toh(w->own_qpn) == s->target_qpn,
+		     "psn %u, queue pair %u", be32toh(w->psn), be32toh(w->own_qpn));
 		need(t, w->log_packets >= 6 && w->log_packets <= 17, "window 2^%u", w->log_packets);
 		need(t, !w->to, "to is %u", be32toh(w->to));
 		need(t, (p->d.tos & 3) == ECT0, "OPEN is not ECT(0): TOS %02x", p->d.tos);
@@ -327,13 +343,19 @@ static bool answer_so(struct t *t, struct packet *p)
 {
 	const struct mroce_wire_open *o = (const void *)p->bytes;
 	struct mroce_wire_open w = {
-		.own_qpn = o->peer_qpn, .peer_qpn = o->own_qpn, .to = o->stream, .attempt = o->attempt, .log_packets = 12,
-		.log_messages = 10, .status = t->data,
+		.own_qpn = o->peer_qpn,
+		.peer_qpn = o->own_qpn,
+		.to = o->stream,
+		.attempt = o->attempt,
+		.log_packets = 12,
+		.log_messages = 10,
+		.status = t->data,
 	};
 
 	if (base_of(p)->type != MROCE_T_OPEN || t->data < 0)
 		return false;
-	header(&w.base, MROCE_T_OPEN_REPLY, o->base.path, o->base.epoch, 0, in_of(t, watched->peer)->ack_id);
+	header(&w.base, MROCE_T_OPEN_REPLY, o->base.path, o->base.epoch, 0,
+	       in_of(t, watched->peer)->ack_id);
 	send_raw(t, &p->d.to, p->d.port, NOT_ECT, &w, sizeof(w));
 	t->dropped++;
 	if (t->dropped == 5)
@@ -355,7 +377,7 @@ static void open_refused(struct t *t, long arg)
 	t->auto_open = arg == MROCE_OPEN_NOT_READY;
 	t->filter = answer_so;
 	if (arg == MROCE_OPEN_NOT_READY)
-		s->qpn ^= 1;	/* not answered with ACCEPT by the harness */
+		s->qpn ^= 1; /* not answered with ACCEPT by the harness */
 	if (arg == MROCE_OPEN_NOT_READY) {
 		uint64_t end = now_ms() + 3000;
 
@@ -371,24 +393,28 @@ static void open_refused(struct t *t, long arg)
 }
 
 static const struct test_case cases[] = {
-	{ "gaps", "A7 N1 N2", "of a large Write each so manieth packet is lost: all comes in the end", gaps, 2, 4 },
-	{ "gaps", "A7 N1 N2", "of a large Write each so manieth packet is lost: all comes in the end", gaps, 30 },
-	{ "fresh-number", "A7 N1", "what is lost is sent again under a fresh number", by_the_path },
-	{ "numbers-once", "N1", "no number is used twice in an epoch", fresh_numbers, 10 },
-	{ "tail-write", "T1", "a Write is lost, and nothing follows it: it is sent again", tail, 0 },
-	{ "tail-send", "T1", "so is a Send", tail, 1 },
-	{ "tail-read", "T1", "so is a READ", tail, 2 },
-	{ "tail-atomic", "T1", "so is an atomic", tail, 3 },
-	{ "tail-twice", "T1 T6", "a Write is lost twice", tail, 10 },
-	{ "tail-thrice", "T1 T6", "a Write is lost three times", tail, 20 },
-	{ "probes", "T1 A4", "a path that is silent is asked by PROBE", probes },
-	{ "release", "A2 A7", "RELEASE says that all below is placed", ack_lost },
-	{ "release-below", "A2", "RELEASE says nothing of what is above", release_other, 0 },
-	{ "release-stream", "A2", "nor of another stream", release_other, 1 },
-	{ "release-space", "A2", "nor of the other space", release_other, 2 },
-	{ "open-again", "S2 D4", "OPEN is repeated, each a further attempt, all else the same", open_again },
-	{ "open-first", "S2", "no request before ACCEPT", nothing_before_accept },
-	{ "open-not-ready", "S2 S3", "NOT_READY: OPEN is sent again", open_refused, MROCE_OPEN_NOT_READY },
-	{ "open-refused", "S2", "REFUSED ends the stream", open_refused, MROCE_OPEN_REFUSED },
+	{"gaps", "A7 N1 N2",
+	 "of a large Write each so manieth packet is lost: all comes in the end", gaps, 2, 4},
+	{"gaps", "A7 N1 N2",
+	 "of a large Write each so manieth packet is lost: all comes in the end", gaps, 30},
+	{"fresh-number", "A7 N1", "what is lost is sent again under a fresh number", by_the_path},
+	{"numbers-once", "N1", "no number is used twice in an epoch", fresh_numbers, 10},
+	{"tail-write", "T1", "a Write is lost, and nothing follows it: it is sent again", tail, 0},
+	{"tail-send", "T1", "so is a Send", tail, 1},
+	{"tail-read", "T1", "so is a READ", tail, 2},
+	{"tail-atomic", "T1", "so is an atomic", tail, 3},
+	{"tail-twice", "T1 T6", "a Write is lost twice", tail, 10},
+	{"tail-thrice", "T1 T6", "a Write is lost three times", tail, 20},
+	{"probes", "T1 A4", "a path that is silent is asked by PROBE", probes},
+	{"release", "A2 A7", "RELEASE says that all below is placed", ack_lost},
+	{"release-below", "A2", "RELEASE says nothing of what is above", release_other, 0},
+	{"release-stream", "A2", "nor of another stream", release_other, 1},
+	{"release-space", "A2", "nor of the other space", release_other, 2},
+	{"open-again", "S2 D4", "OPEN is repeated, each a further attempt, all else the same",
+	 open_again},
+	{"open-first", "S2", "no request before ACCEPT", nothing_before_accept},
+	{"open-not-ready", "S2 S3", "NOT_READY: OPEN is sent again", open_refused,
+	 MROCE_OPEN_NOT_READY},
+	{"open-refused", "S2", "REFUSED ends the stream", open_refused, MROCE_OPEN_REFUSED},
 };
 CHAPTER(loss, "Loss, time-outs, OPEN again");

@@ -11,8 +11,25 @@ static uint8_t payload[LENGTH];
 /* ---- DATA */
 
 enum data_fault {
-	PSIZE_0, OFFSET_UNEVEN, OFFSET_BEYOND, FIRST_LATE, FIRST_MISSING, LAST_EARLY, LAST_MISSING, SHORT_MIDDLE, EMPTY,
-	PACKETS, RESPONSE_FLAG, VERSION_LOW, VERSION_HIGH, TYPE_0, TYPE_13, TYPE_255, PATH_BEYOND, LENGTH_LESS, LONG_PAYLOAD,
+	PSIZE_0,
+	OFFSET_UNEVEN,
+	OFFSET_BEYOND,
+	FIRST_LATE,
+	FIRST_MISSING,
+	LAST_EARLY,
+	LAST_MISSING,
+	SHORT_MIDDLE,
+	EMPTY,
+	PACKETS,
+	RESPONSE_FLAG,
+	VERSION_LOW,
+	VERSION_HIGH,
+	TYPE_0,
+	TYPE_13,
+	TYPE_255,
+	PATH_BEYOND,
+	LENGTH_LESS,
+	LONG_PAYLOAD,
 	OFFSET_HUGE,
 };
 
@@ -20,7 +37,7 @@ enum data_fault {
 static void data_fault(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
-	uint8_t bytes[4096], zero[LENGTH] = { 0 };
+	uint8_t bytes[4096], zero[LENGTH] = {0};
 	struct mroce_wire_data *w = (void *)bytes;
 	struct message m;
 	uint32_t index = 0, number;
@@ -28,7 +45,8 @@ static void data_fault(struct t *t, long arg)
 
 	pattern(payload, LENGTH, arg);
 	m = write_at(s, 0, payload, LENGTH);
-	if (arg == LAST_MISSING || arg == FIRST_LATE || arg == LENGTH_LESS || arg == OFFSET_BEYOND || arg == LONG_PAYLOAD)
+	if (arg == LAST_MISSING || arg == FIRST_LATE || arg == LENGTH_LESS ||
+	    arg == OFFSET_BEYOND || arg == LONG_PAYLOAD)
 		index = 1;
 	n = message_packet(t, &m, index, bytes);
 	switch (arg) {
@@ -83,7 +101,8 @@ static void data_fault(struct t *t, long arg)
 		w->flags &= ~MROCE_F_LAST;
 		break;
 	}
-	header(&w->base, MROCE_T_DATA, 0, s->out->path[0].epoch, number = s->out->path[0].number++, s->out->id);
+	header(&w->base, MROCE_T_DATA, 0, s->out->path[0].epoch, number = s->out->path[0].number++,
+	       s->out->id);
 	if (arg == VERSION_LOW || arg == VERSION_HIGH)
 		w->base.version = arg == VERSION_LOW ? 0 : 2;
 	if (arg == TYPE_0 || arg == TYPE_13 || arg == TYPE_255)
@@ -122,7 +141,8 @@ static void cut_short(struct t *t, long arg)
 	struct message m = write_at(s, 0, payload, 64);
 
 	message_packet(t, &m, 0, bytes);
-	not_taken(t, s->out, 0, send_numbered(t, s->out, 0, bytes, arg), "a packet that was cut off");
+	not_taken(t, s->out, 0, send_numbered(t, s->out, 0, bytes, arg),
+		  "a packet that was cut off");
 	message_send(t, &m, 0, 0);
 	still_works(t, s);
 }
@@ -133,11 +153,12 @@ enum own_fault { NO_FIRST, NO_LAST, OFFSET, OPERANDS };
 static void own_payload(struct t *t, long arg)
 {
 	static const uint8_t ops[] = {
-		MROCE_OP_READ, MROCE_OP_CMP_SWAP, MROCE_OP_FETCH_ADD, MROCE_OP_ATOMIC_WRITE, MROCE_OP_FLUSH,
+		MROCE_OP_READ,	       MROCE_OP_CMP_SWAP, MROCE_OP_FETCH_ADD,
+		MROCE_OP_ATOMIC_WRITE, MROCE_OP_FLUSH,
 	};
 	struct stream *s = connected(t);
-	struct mroce_wire_atomic a = { htobe64(1), htobe64(2) };
-	uint8_t bytes[4096], zero[64] = { 0 };
+	struct mroce_wire_atomic a = {htobe64(1), htobe64(2)};
+	uint8_t bytes[4096], zero[64] = {0};
 	struct mroce_wire_data *w = (void *)bytes;
 	struct message m = message(s, ops[arg / 4], &a, 8);
 	size_t n = message_packet(t, &m, 0, bytes);
@@ -159,7 +180,8 @@ static void own_payload(struct t *t, long arg)
 	}
 	not_taken(t, s->out, 0, send_numbered(t, s->out, 0, bytes, n), "it");
 	memory_is(t, s, 0, zero, sizeof(zero), "a malformed request");
-	need(t, !data_for(t, s, MROCE_OP_READ_RESP, 0) && !data_for(t, s, MROCE_OP_ATOMIC_RESP, 0), "it was answered");
+	need(t, !data_for(t, s, MROCE_OP_READ_RESP, 0) && !data_for(t, s, MROCE_OP_ATOMIC_RESP, 0),
+	     "it was answered");
 	need(t, qp_state(t, s) == 3, "the queue pair is not in RTS any more");
 }
 
@@ -168,7 +190,7 @@ enum contradiction { C_LENGTH, C_OPCODE, C_RSN, C_KEY, C_ADDR, C_PSIZE, C_MSN };
 
 static void contradicts(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .receives = 4 });
+	struct stream *s = connected_with(t, &(struct attributes){DEFAULTS, .receives = 4});
 	struct message m, other;
 	uint8_t bytes[4096];
 	struct mroce_wire_data *w = (void *)bytes;
@@ -198,7 +220,7 @@ static void contradicts(struct t *t, long arg)
 	case C_ADDR:
 		w->addr = htobe64(s->addr + 1024 + 8);
 		break;
-	case C_PSIZE:		/* its first number and its number of packets agree no more */
+	case C_PSIZE: /* its first number and its number of packets agree no more */
 		w->psize = htobe16(512);
 		w->offset = htobe32(1536);
 		n = sizeof(*w) + 512;
@@ -221,7 +243,7 @@ static void contradicts(struct t *t, long arg)
 static void wrong_address(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
-	uint8_t bytes[4096], zero[64] = { 0 };
+	uint8_t bytes[4096], zero[64] = {0};
 	struct message m;
 	size_t n;
 	uint32_t number;
@@ -247,12 +269,13 @@ enum open_fault { OWN_QPN, PEER_QPN, STREAM_0, PACKETS_18, PACKETS_5, OPEN_SHORT
 static bool any_reply(const struct packet *p, const void *what)
 {
 	return base_of(p)->id == htobe64(((const struct out *)what)->own_id) &&
-		((const struct mroce_wire_open *)p->bytes)->status == MROCE_OPEN_ACCEPT;
+	       ((const struct mroce_wire_open *)p->bytes)->status == MROCE_OPEN_ACCEPT;
 }
 
 static void open_fault(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .no_open = true, .no_rts = true });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .no_open = true, .no_rts = true});
 	struct mroce_wire_open w;
 	size_t n = sizeof(w);
 
@@ -281,7 +304,8 @@ static void open_fault(struct t *t, long arg)
 	run(t, 20);
 	ack_for(t, s->out, 0, probe_send(t, s->out, 0));
 	if (arg == PACKETS_5) {
-		need(t, wait_for(t, MROCE_T_OPEN_REPLY, any_reply, s->out, 0), "it was not accepted");
+		need(t, wait_for(t, MROCE_T_OPEN_REPLY, any_reply, s->out, 0),
+		     "it was not accepted");
 		return;
 	}
 	need(t, !wait_for(t, MROCE_T_OPEN_REPLY, any_reply, s->out, 0), "it was accepted");
@@ -293,7 +317,7 @@ enum control_fault { OP_0, OP_PROBE, OP_4, PROBE_OP };
 static void control_fault(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
-	struct mroce_wire_control w = { .op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ };
+	struct mroce_wire_control w = {.op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ};
 
 	w.base.type = arg == PROBE_OP ? MROCE_T_PROBE : MROCE_T_CONTROL;
 	if (arg == OP_0)
@@ -320,15 +344,28 @@ static void reserved(struct t *t, long arg)
 	n = message_packet(t, &m, 0, bytes);
 	w->crc = htobe32(0xdeadbeef);
 	w->imm = htobe32(0x12345678);
-	taken(t, s->out, 0, send_numbered(t, s->out, 0, bytes, n), "a Write with something in reserved fields");
+	taken(t, s->out, 0, send_numbered(t, s->out, 0, bytes, n),
+	      "a Write with something in reserved fields");
 	memory_is(t, s, 0, payload, 64, "it");
 }
 
 /* ---- ACK, toward the target's half */
 
 enum ack_fault {
-	RECORDS_17, RECORDS_CUT, KIND_0, KIND_FLOOR, KIND_5, REASON_0, REASON_12, ANCHOR, ACK_SHORT, ACK_PATH, ACK_EPOCH,
-	ACK_NEVER, ACK_ID, ACK_ADDRESS,
+	RECORDS_17,
+	RECORDS_CUT,
+	KIND_0,
+	KIND_FLOOR,
+	KIND_5,
+	REASON_0,
+	REASON_12,
+	ANCHOR,
+	ACK_SHORT,
+	ACK_PATH,
+	ACK_EPOCH,
+	ACK_NEVER,
+	ACK_ID,
+	ACK_ADDRESS,
 };
 
 static void ack_fault(struct t *t, long arg)
@@ -338,7 +375,7 @@ static void ack_fault(struct t *t, long arg)
 	struct {
 		struct mroce_wire_ack a;
 		struct mroce_wire_record r[MROCE_MAX_RECORDS + 1];
-	} w = { 0 };
+	} w = {0};
 	const struct soft_address *from = &s->peer->own;
 	struct packet *d;
 	size_t n = sizeof(w.a);
@@ -350,7 +387,8 @@ static void ack_fault(struct t *t, long arg)
 	d = data_for(t, s, MROCE_OP_WRITE, 1000);
 	need(t, d, "the target's Write does not come");
 	/* it reports the Write as placed, and has a fault */
-	header(&w.a.base, MROCE_T_ACK, base_of(d)->path, base_of(d)->epoch, be32toh(base_of(d)->number), in->ack_id);
+	header(&w.a.base, MROCE_T_ACK, base_of(d)->path, base_of(d)->epoch,
+	       be32toh(base_of(d)->number), in->ack_id);
 	w.a.anchor = w.a.base.number;
 	w.a.packets = htobe32(1);
 	w.a.echo = htobe32(d->data.stamp);
@@ -375,7 +413,10 @@ static void ack_fault(struct t *t, long arg)
 	case REASON_12:
 		w.a.nrecords = 1;
 		n += sizeof(*w.r);
-		w.r[0].kind = arg == KIND_0 ? 0 : arg == KIND_FLOOR ? MROCE_R_FLOOR : arg == KIND_5 ? 5 : MROCE_R_NACK;
+		w.r[0].kind = arg == KIND_0	  ? 0
+			      : arg == KIND_FLOOR ? MROCE_R_FLOOR
+			      : arg == KIND_5	  ? 5
+						  : MROCE_R_NACK;
 		w.r[0].reason = arg == REASON_12 ? MROCE_N_MAX : 0;
 		break;
 	case ANCHOR:
@@ -423,7 +464,7 @@ static void reply_fault(struct t *t, long arg)
 	struct in *in;
 	struct packet *p;
 	const struct mroce_wire_open *o;
-	struct mroce_wire_open w = { 0 };
+	struct mroce_wire_open w = {0};
 
 	t->auto_open = false;
 	s = connected(t);
@@ -462,7 +503,8 @@ static void reply_fault(struct t *t, long arg)
 		w.attempt = htobe32(be32toh(o->attempt) + 1000);
 		break;
 	}
-	header(&w.base, MROCE_T_OPEN_REPLY, o->base.path, o->base.epoch, 0, in->ack_id ^ (arg == R_ID));
+	header(&w.base, MROCE_T_OPEN_REPLY, o->base.path, o->base.epoch, 0,
+	       in->ack_id ^ (arg == R_ID));
 	send_raw(t, &s->peer->own, p->d.port, NOT_ECT, &w, sizeof(w));
 	if (arg == R_PACKETS_5) {
 		need(t, data_for(t, s, MROCE_OP_WRITE, 1000), "no data come");
@@ -473,15 +515,40 @@ static void reply_fault(struct t *t, long arg)
 	need(t, data_for(t, s, MROCE_OP_WRITE, 1000), "a good OPEN_REPLY, and no data");
 }
 
-#define DATA(name, says, fault) { "data-" name, "D3 M3", "DATA " says " is ignored", data_fault, fault }
-#define OWN(op, n) { "own-" op, "M3 D3", "a message of one packet has FIRST and LAST, offset 0 and its operands whole", \
-	own_payload, n * 4, 4 }
-#define CONTRADICTS(name, fault) { "contradicts-" name, "M13", "a packet that contradicts the first of its message in its " \
-	name " is ignored", contradicts, fault }
-#define OPEN_(name, says, fault) { "open-" name, "D3 S3", "OPEN " says " is ignored", open_fault, fault }
-#define CONTROL_(name, says, fault) { "control-" name, "D3", says " is ignored", control_fault, fault }
-#define ACK_(name, clauses, says, fault) { "ack-" name, clauses, "ACK " says " is ignored", ack_fault, fault }
-#define REPLY_(name, clauses, says, fault) { "open-reply-" name, clauses, "OPEN_REPLY " says " is ignored", reply_fault, fault }
+#define DATA(name, says, fault)                                                      \
+	{                                                                            \
+		"data-" name, "D3 M3", "DATA " says " is ignored", data_fault, fault \
+	}
+#define OWN(op, n)                                                                               \
+	{                                                                                        \
+		"own-" op, "M3 D3",                                                              \
+			"a message of one packet has FIRST and LAST, offset 0 and its operands " \
+			"whole",                                                                 \
+			own_payload, n * 4, 4                                                    \
+	}
+#define CONTRADICTS(name, fault)                                                          \
+	{                                                                                 \
+		"contradicts-" name, "M13",                                               \
+			"a packet that contradicts the first of its message in its " name \
+			" is ignored",                                                    \
+			contradicts, fault                                                \
+	}
+#define OPEN_(name, says, fault)                                                     \
+	{                                                                            \
+		"open-" name, "D3 S3", "OPEN " says " is ignored", open_fault, fault \
+	}
+#define CONTROL_(name, says, fault)                                             \
+	{                                                                       \
+		"control-" name, "D3", says " is ignored", control_fault, fault \
+	}
+#define ACK_(name, clauses, says, fault)                                          \
+	{                                                                         \
+		"ack-" name, clauses, "ACK " says " is ignored", ack_fault, fault \
+	}
+#define REPLY_(name, clauses, says, fault)                                                        \
+	{                                                                                         \
+		"open-reply-" name, clauses, "OPEN_REPLY " says " is ignored", reply_fault, fault \
+	}
 
 static const struct test_case cases[] = {
 	DATA("psize-0", "with psize 0", PSIZE_0),
@@ -497,45 +564,71 @@ static const struct test_case cases[] = {
 	DATA("short-middle", "that is not the last and shorter than psize", SHORT_MIDDLE),
 	DATA("empty", "without payload, of a message that has some", EMPTY),
 	DATA("packets", "of a message of more than 2^30 packets", PACKETS),
-	{ "data-response", "M2", "a request's opcode with the flag RESPONSE is ignored", data_fault, RESPONSE_FLAG },
+	{"data-response", "M2", "a request's opcode with the flag RESPONSE is ignored", data_fault,
+	 RESPONSE_FLAG},
 	DATA("version-0", "of version 0", VERSION_LOW),
 	DATA("version-2", "of version 2", VERSION_HIGH),
 	DATA("type-0", "of type 0", TYPE_0),
 	DATA("type-13", "of type 13", TYPE_13),
 	DATA("type-255", "of type 255", TYPE_255),
 	DATA("path", "of path 64", PATH_BEYOND),
-	{ "opcode", "D3 M2", "an unknown opcode is ignored", opcode, 8, 2 },
-	{ "opcode", "D3 M2", "an unknown opcode is ignored", opcode, 12, 4 },
-	{ "opcode", "D3 M2", "an unknown opcode is ignored", opcode, 19, 2 },
-	{ "opcode", "D3 M2", "an unknown opcode is ignored", opcode, 31, 2 },
-	{ "opcode", "D3 M2", "an unknown opcode is ignored", opcode, 255 },
-	{ "cut", "D3", "a packet shorter than its header is ignored", cut_short, 16, 4 },
-	{ "cut", "D3", "a packet shorter than its header is ignored", cut_short, 72, 4 },
-	OWN("read", 0), OWN("cmp-swap", 1), OWN("fetch-add", 2), OWN("atomic-write", 3), OWN("flush", 4),
-	CONTRADICTS("length", C_LENGTH), CONTRADICTS("opcode", C_OPCODE), CONTRADICTS("receive-number", C_RSN),
-	CONTRADICTS("key", C_KEY), CONTRADICTS("address", C_ADDR), CONTRADICTS("psize", C_PSIZE),
+	{"opcode", "D3 M2", "an unknown opcode is ignored", opcode, 8, 2},
+	{"opcode", "D3 M2", "an unknown opcode is ignored", opcode, 12, 4},
+	{"opcode", "D3 M2", "an unknown opcode is ignored", opcode, 19, 2},
+	{"opcode", "D3 M2", "an unknown opcode is ignored", opcode, 31, 2},
+	{"opcode", "D3 M2", "an unknown opcode is ignored", opcode, 255},
+	{"cut", "D3", "a packet shorter than its header is ignored", cut_short, 16, 4},
+	{"cut", "D3", "a packet shorter than its header is ignored", cut_short, 72, 4},
+	OWN("read", 0),
+	OWN("cmp-swap", 1),
+	OWN("fetch-add", 2),
+	OWN("atomic-write", 3),
+	OWN("flush", 4),
+	CONTRADICTS("length", C_LENGTH),
+	CONTRADICTS("opcode", C_OPCODE),
+	CONTRADICTS("receive-number", C_RSN),
+	CONTRADICTS("key", C_KEY),
+	CONTRADICTS("address", C_ADDR),
+	CONTRADICTS("psize", C_PSIZE),
 	CONTRADICTS("first-number", C_MSN),
-	{ "address", "C7", "a packet with a half's id from an address that is not the half's is dropped", wrong_address },
-	{ "reserved", "D3", "reserved fields are not looked at", reserved },
-	OPEN_("own-qpn", "with an own_qpn above 24 bits", OWN_QPN), OPEN_("peer-qpn", "with a peer_qpn above 24 bits", PEER_QPN),
-	OPEN_("stream", "with stream id 0", STREAM_0), OPEN_("packets-18", "with a window of 2^18 packets", PACKETS_18),
-	{ "open-packets-5", "N5", "a window of less than 64 packets counts as 64: OPEN is accepted", open_fault, PACKETS_5 },
+	{"address", "C7",
+	 "a packet with a half's id from an address that is not the half's is dropped",
+	 wrong_address},
+	{"reserved", "D3", "reserved fields are not looked at", reserved},
+	OPEN_("own-qpn", "with an own_qpn above 24 bits", OWN_QPN),
+	OPEN_("peer-qpn", "with a peer_qpn above 24 bits", PEER_QPN),
+	OPEN_("stream", "with stream id 0", STREAM_0),
+	OPEN_("packets-18", "with a window of 2^18 packets", PACKETS_18),
+	{"open-packets-5", "N5", "a window of less than 64 packets counts as 64: OPEN is accepted",
+	 open_fault, PACKETS_5},
 	OPEN_("short", "that is a byte short", OPEN_SHORT),
-	CONTROL_("op-0", "CONTROL of operation 0", OP_0), CONTROL_("op-probe", "CONTROL of operation PROBE", OP_PROBE),
-	CONTROL_("op-4", "CONTROL of operation 4", OP_4), CONTROL_("probe-op", "PROBE of another operation", PROBE_OP),
-	ACK_("records-17", "D3", "with 17 records", RECORDS_17), ACK_("records-cut", "D3", "whose records are cut off", RECORDS_CUT),
-	{ "ack-kind-0", "A8 D3", "an ACK with a record of kind 0 is malformed", ack_fault, KIND_0 },
-	{ "ack-kind-floor", "D3", "the reserved record of an ACK is ignored, and the ACK counts", ack_fault, KIND_FLOOR },
-	{ "ack-kind-5", "D3", "an ACK with a record of kind 5 is malformed", ack_fault, KIND_5 },
-	{ "ack-reason-0", "D3", "an ACK with a NACK of reason 0 is malformed", ack_fault, REASON_0 },
-	{ "ack-reason-12", "D3", "an ACK with a NACK of reason 12 is malformed", ack_fault, REASON_12 },
-	ACK_("anchor", "D3 A1", "whose anchor is above its number", ANCHOR), ACK_("short", "D3", "that is a byte short", ACK_SHORT),
-	ACK_("path", "D3", "of a path that is none", ACK_PATH), ACK_("epoch", "A8", "of another epoch", ACK_EPOCH),
-	ACK_("never", "A8", "that names a number never sent", ACK_NEVER), ACK_("id", "C7", "with an unknown id", ACK_ID),
+	CONTROL_("op-0", "CONTROL of operation 0", OP_0),
+	CONTROL_("op-probe", "CONTROL of operation PROBE", OP_PROBE),
+	CONTROL_("op-4", "CONTROL of operation 4", OP_4),
+	CONTROL_("probe-op", "PROBE of another operation", PROBE_OP),
+	ACK_("records-17", "D3", "with 17 records", RECORDS_17),
+	ACK_("records-cut", "D3", "whose records are cut off", RECORDS_CUT),
+	{"ack-kind-0", "A8 D3", "an ACK with a record of kind 0 is malformed", ack_fault, KIND_0},
+	{"ack-kind-floor", "D3", "the reserved record of an ACK is ignored, and the ACK counts",
+	 ack_fault, KIND_FLOOR},
+	{"ack-kind-5", "D3", "an ACK with a record of kind 5 is malformed", ack_fault, KIND_5},
+	{"ack-reason-0", "D3", "an ACK with a NACK of reason 0 is malformed", ack_fault, REASON_0},
+	{"ack-reason-12", "D3", "an ACK with a NACK of reason 12 is malformed", ack_fault,
+	 REASON_12},
+	ACK_("anchor", "D3 A1", "whose anchor is above its number", ANCHOR),
+	ACK_("short", "D3", "that is a byte short", ACK_SHORT),
+	ACK_("path", "D3", "of a path that is none", ACK_PATH),
+	ACK_("epoch", "A8", "of another epoch", ACK_EPOCH),
+	ACK_("never", "A8", "that names a number never sent", ACK_NEVER),
+	ACK_("id", "C7", "with an unknown id", ACK_ID),
 	ACK_("address", "C7", "from another address", ACK_ADDRESS),
-	REPLY_("status", "D3", "of status 3", STATUS_3), REPLY_("packets-18", "D3", "with a window of 2^18 packets", R_PACKETS_18),
-	{ "open-reply-packets-5", "N5", "a window of less than 64 packets counts as 64: OPEN_REPLY is taken", reply_fault, R_PACKETS_5 },
-	REPLY_("to", "S2", "to another stream", TO), REPLY_("attempt-0", "S2", "to no attempt", ATTEMPT_0),
+	REPLY_("status", "D3", "of status 3", STATUS_3),
+	REPLY_("packets-18", "D3", "with a window of 2^18 packets", R_PACKETS_18),
+	{"open-reply-packets-5", "N5",
+	 "a window of less than 64 packets counts as 64: OPEN_REPLY is taken", reply_fault,
+	 R_PACKETS_5},
+	REPLY_("to", "S2", "to another stream", TO),
+	REPLY_("attempt-0", "S2", "to no attempt", ATTEMPT_0),
 	REPLY_("attempt-later", "S2", "to an attempt that was never made", ATTEMPT_LATER),
 	REPLY_("id", "C7", "with an unknown id", R_ID),
 };

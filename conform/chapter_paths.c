@@ -8,10 +8,10 @@ static struct {
 	uint32_t data[64], probes[64];
 	uint16_t port[64];
 	uint8_t epoch[64];
-	int dark;		/* nothing of this path comes */
-	uint16_t dark_port;	/* or of this source port */
+	int dark; /* nothing of this path comes */
+	uint16_t dark_port; /* or of this source port */
 	uint32_t largest_probe, probes_dark;
-	uint32_t most_bytes;	/* larger datagrams do not pass; 0: all do */
+	uint32_t most_bytes; /* larger datagrams do not pass; 0: all do */
 } seen;
 
 static bool watch(struct t *t, struct packet *p)
@@ -39,7 +39,7 @@ static bool watch(struct t *t, struct packet *p)
 
 static struct stream *begin(struct t *t)
 {
-	struct stream *s = stream_new(t, out_new(t, peer_fresh(t)), &(struct attributes){ DEFAULTS });
+	struct stream *s = stream_new(t, out_new(t, peer_fresh(t)), &(struct attributes){DEFAULTS});
 
 	if (in_of(t, s->peer)->paths < 2)
 		skip(t, "the target has one path only");
@@ -58,7 +58,8 @@ static unsigned int writes(struct t *t, struct stream *s, unsigned int n, unsign
 		post(t, s, id + i, MROCE_OP_WRITE, 0, 60000, 0x1000, 1, 0, 0, 0);
 	for (i = 0; i < n; i++) {
 		c = completion(t, s);
-		need(t, !c.status && c.id == id + i, "Write %u: id %u, status %u", id + i, (unsigned int)c.id, c.status);
+		need(t, !c.status && c.id == id + i, "Write %u: id %u, status %u", id + i,
+		     (unsigned int)c.id, c.status);
 	}
 	return id + n;
 }
@@ -79,10 +80,12 @@ static void several(struct t *t, long arg)
 
 	(void)arg;
 	writes(t, s, 20, 0);
-	need(t, used() >= 2, "a megabyte goes by one path, %u were agreed", in_of(t, s->peer)->paths);
+	need(t, used() >= 2, "a megabyte goes by one path, %u were agreed",
+	     in_of(t, s->peer)->paths);
 	for (i = 0; i < 64; i++)
 		for (k = 0; k < i; k++)
-			need(t, !seen.data[i] || !seen.data[k] || seen.port[i] != seen.port[k], "paths %u and %u have one source port", i, k);
+			need(t, !seen.data[i] || !seen.data[k] || seen.port[i] != seen.port[k],
+			     "paths %u and %u have one source port", i, k);
 }
 
 static int busiest(void)
@@ -112,7 +115,8 @@ static void fails(struct t *t, long arg)
 	before = seen.data[path];
 	for (i = 0; i < 10; i++)
 		id = writes(t, s, 2, id);
-	need(t, seen.data[path] - before <= 8, "%u packets of data go by a path of which nothing was answered for long",
+	need(t, seen.data[path] - before <= 8,
+	     "%u packets of data go by a path of which nothing was answered for long",
 	     seen.data[path] - before);
 }
 
@@ -150,8 +154,10 @@ static void new_port(struct t *t, long arg)
 		id = writes(t, s, 1, id);
 		run(t, 10);
 	}
-	need(t, seen.port[path] != port, "nothing of source port %u arrives, and the path keeps it", port);
-	need(t, (int8_t)(seen.epoch[path] - epoch) > 0, "with the source port the epoch is to change: it was %u, it is %u", epoch,
+	need(t, seen.port[path] != port, "nothing of source port %u arrives, and the path keeps it",
+	     port);
+	need(t, (int8_t)(seen.epoch[path] - epoch) > 0,
+	     "with the source port the epoch is to change: it was %u, it is %u", epoch,
 	     seen.epoch[path]);
 }
 
@@ -167,8 +173,9 @@ static void padded(struct t *t, long arg)
 		id = writes(t, s, 1, id);
 		run(t, 10);
 	}
-	need(t, seen.largest_probe >= in_of(t, s->peer)->payload, "the largest PROBE has %u bytes, a payload of %u was agreed",
-	     seen.largest_probe, in_of(t, s->peer)->payload);
+	need(t, seen.largest_probe >= in_of(t, s->peer)->payload,
+	     "the largest PROBE has %u bytes, a payload of %u was agreed", seen.largest_probe,
+	     in_of(t, s->peer)->payload);
 }
 
 /* All stop: it is the peer, not the paths; when it is back everything goes on */
@@ -187,7 +194,8 @@ static void all_dark(struct t *t, long arg)
 	t->data = 1;
 	post(t, s, id, MROCE_OP_WRITE, 0, 60000, 0x1000, 1, 0, 0, 0);
 	run(t, arg);
-	need(t, !poll_completion(t, s, &c) || c.status == 0, "after %ld ms of silence it ends with status %u", arg, c.status);
+	need(t, !poll_completion(t, s, &c) || c.status == 0,
+	     "after %ld ms of silence it ends with status %u", arg, c.status);
 	t->data = 0;
 	c = completion(t, s);
 	need(t, !c.status, "the peer is back, and the request ends with status %u", c.status);
@@ -208,17 +216,25 @@ static void size(struct t *t, long arg)
 	post(t, s, id, MROCE_OP_WRITE, 0, 60000, 0x1000, 1, 0, 0, 0);
 	/* what was cut already goes as fragments, which arrive whole here, and are lost: it cannot come. A small one tells. */
 	run(t, 2000);
-	need(t, seen.largest_probe >= in_of(t, s->peer)->payload, "large packets are lost, and no large PROBE asks why");
+	need(t, seen.largest_probe >= in_of(t, s->peer)->payload,
+	     "large packets are lost, and no large PROBE asks why");
 }
 
 static const struct test_case cases[] = {
-	{ "several", "D1 T1", "data go by several paths, each with a source port of its own", several },
-	{ "fails", "T1 T4 T5", "of one path nothing arrives: all is delivered by others, the path is asked and left", fails },
-	{ "comes-back", "T5", "a path that is clear again carries data again", comes_back },
-	{ "new-port", "T5 N1", "a path that stays dark takes a new source port, in a new epoch", new_port },
-	{ "padded", "T5", "a failed path is asked by PROBEs as large as the payload agreed", padded },
-	{ "all-dark", "T1 T2", "all paths are silent for a while: nothing fails, and all goes on", all_dark, 100 },
-	{ "all-dark", "T1 T2", "all paths are silent for a while: nothing fails, and all goes on", all_dark, 300 },
-	{ "size", "T7", "large packets alone are lost: the size is asked about", size, 0, 0, "verbs" },
+	{"several", "D1 T1", "data go by several paths, each with a source port of its own",
+	 several},
+	{"fails", "T1 T4 T5",
+	 "of one path nothing arrives: all is delivered by others, the path is asked and left",
+	 fails},
+	{"comes-back", "T5", "a path that is clear again carries data again", comes_back},
+	{"new-port", "T5 N1", "a path that stays dark takes a new source port, in a new epoch",
+	 new_port},
+	{"padded", "T5", "a failed path is asked by PROBEs as large as the payload agreed", padded},
+	{"all-dark", "T1 T2", "all paths are silent for a while: nothing fails, and all goes on",
+	 all_dark, 100},
+	{"all-dark", "T1 T2", "all paths are silent for a while: nothing fails, and all goes on",
+	 all_dark, 300},
+	{"size", "T7", "large packets alone are lost: the size is asked about", size, 0, 0,
+	 "verbs"},
 };
 CHAPTER(paths, "Paths: use, failure and return");

@@ -35,7 +35,8 @@ static void permutation(long n, uint32_t *order)
 /* One of the 120 orders of five packets; by one path, so that the order is that of arrival */
 static void order(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = ACCESS_RELAXED });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .mr_access = ACCESS_RELAXED});
 	uint32_t sequence[PACKETS_], i, number = 0;
 	struct message m;
 
@@ -52,7 +53,8 @@ static void order(struct t *t, long arg)
 /* Each lands at once, whatever came before it, in memory with relaxed ordering */
 static void at_once(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = ACCESS_RELAXED });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .mr_access = ACCESS_RELAXED});
 	struct message m;
 
 	pattern(payload, LENGTH, 1);
@@ -66,7 +68,7 @@ static void at_once(struct t *t, long arg)
 
 static void send_order(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .receives = 3 });
+	struct stream *s = connected_with(t, &(struct attributes){DEFAULTS, .receives = 3});
 	struct message m[3];
 	uint32_t sequence[PACKETS_], i, n;
 	struct completion c;
@@ -82,8 +84,10 @@ static void send_order(struct t *t, long arg)
 			taken(t, s->out, 0, message_send(t, &m[n], sequence[i], 0), "a packet");
 	for (n = 0; n < 3; n++) {
 		c = completion(t, s);
-		need(t, c.id == n && c.length == LENGTH && !c.status, "receive %u: id %u, %u bytes", n, (unsigned int)c.id, c.length);
-		memory_is(t, s, MEMORY / 2 + n * 4096, payload + n * LENGTH, LENGTH, "a Send in its buffer");
+		need(t, c.id == n && c.length == LENGTH && !c.status, "receive %u: id %u, %u bytes",
+		     n, (unsigned int)c.id, c.length);
+		memory_is(t, s, MEMORY / 2 + n * 4096, payload + n * LENGTH, LENGTH,
+			  "a Send in its buffer");
 	}
 }
 
@@ -110,7 +114,7 @@ static void late(struct t *t, long arg)
 
 static void late_send(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .receives = 2 });
+	struct stream *s = connected_with(t, &(struct attributes){DEFAULTS, .receives = 2});
 	struct message m, again;
 
 	pattern(payload, LENGTH, 1);
@@ -122,7 +126,8 @@ static void late_send(struct t *t, long arg)
 	again.data = other;
 	taken(t, s->out, 0, message_send(t, &again, arg, 1), "a duplicate");
 	no_completion(t, s);
-	memory_is(t, s, MEMORY / 2, payload, LENGTH, "the buffer, which is the application's by now");
+	memory_is(t, s, MEMORY / 2, payload, LENGTH,
+		  "the buffer, which is the application's by now");
 	memory_is(t, s, MEMORY / 2 + 4096, zero, LENGTH, "the next buffer");
 }
 
@@ -144,7 +149,7 @@ static void late_key(struct t *t, long arg)
 /* Filled once by the first, however often and by whatever path it comes */
 static void every_path(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .receives = 2 });
+	struct stream *s = connected_with(t, &(struct attributes){DEFAULTS, .receives = 2});
 	struct message m;
 	uint32_t i;
 
@@ -154,7 +159,8 @@ static void every_path(struct t *t, long arg)
 	for (i = 0; i < m.packets; i++)
 		message_send(t, &m, i, i % s->out->paths);
 	for (i = 0; i < s->out->paths; i++)
-		taken(t, s->out, i, message_send(t, &m, m.packets - 1, i), "a packet by a further path");
+		taken(t, s->out, i, message_send(t, &m, m.packets - 1, i),
+		      "a packet by a further path");
 	need(t, completion(t, s).length == LENGTH, "what was sent by several paths");
 	no_completion(t, s);
 	memory_is(t, s, MEMORY / 2, payload, LENGTH, "what was sent by several paths");
@@ -162,7 +168,9 @@ static void every_path(struct t *t, long arg)
 
 static void shuffled(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = arg & 1 ? ACCESS_RELAXED : ACCESS_ALL });
+	struct stream *s = connected_with(
+		t,
+		&(struct attributes){DEFAULTS, .mr_access = arg & 1 ? ACCESS_RELAXED : ACCESS_ALL});
 	uint32_t n = 40, i, j, sequence[40];
 	struct message m;
 
@@ -181,7 +189,8 @@ static void shuffled(struct t *t, long arg)
 	for (i = 0; i < n; i++) {
 		message_send(t, &m, sequence[i], random_of(t) % s->out->paths);
 		if (random_of(t) % 4 == 0)
-			message_send(t, &m, sequence[random_of(t) % (i + 1)], random_of(t) % s->out->paths);
+			message_send(t, &m, sequence[random_of(t) % (i + 1)],
+				     random_of(t) % s->out->paths);
 	}
 	for (i = 0; i < s->out->paths; i++)
 		ack_for(t, s->out, i, probe_send(t, s->out, i));
@@ -193,7 +202,8 @@ static void shuffled(struct t *t, long arg)
 
 static void psn_wraps(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .psn_given = true, .psn = 0xffffff - arg });
+	struct stream *s = connected_with(
+		t, &(struct attributes){DEFAULTS, .psn_given = true, .psn = 0xffffff - arg});
 	struct message m;
 
 	pattern(payload, LENGTH, 1);
@@ -205,7 +215,9 @@ static void psn_wraps(struct t *t, long arg)
 
 static void its_psn_wraps(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .psn_given = true, .psn = 1, .target_psn = 0xffffff });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .psn_given = true, .psn = 1,
+						       .target_psn = 0xffffff});
 	struct packet *p;
 	int i;
 
@@ -215,13 +227,15 @@ static void its_psn_wraps(struct t *t, long arg)
 		do {
 			p = response_for(t, s, MROCE_OP_WRITE);
 		} while (before(p->data.msn, i));
-		need(t, p->data.spn == 0xffffffu + i, "number %x, not %x", p->data.spn, 0xffffff + i);
+		need(t, p->data.spn == 0xffffffu + i, "number %x, not %x", p->data.spn,
+		     0xffffff + i);
 	}
 }
 
 /* ---- visibility */
 
-static bool is_there(struct t *t, struct stream *s, unsigned int offset, const uint8_t *want, unsigned int n)
+static bool is_there(struct t *t, struct stream *s, unsigned int offset, const uint8_t *want,
+		     unsigned int n)
 {
 	uint8_t got[LENGTH];
 
@@ -241,16 +255,19 @@ static void last_waits(struct t *t, long arg)
 	for (i = 0; i < PACKETS_; i++)
 		if (i != (uint32_t)arg)
 			number = message_send(t, &m, i, 0);
-	need(t, ack_bit(ack_for(t, s->out, 0, number), number), "the last packet, which is held, is not acknowledged");
-	need(t, is_there(t, s, (PACKETS_ - 1) * PIECE, zero, PIECE), "the last packet of a Write landed before packet %ld", arg);
+	need(t, ack_bit(ack_for(t, s->out, 0, number), number),
+	     "the last packet, which is held, is not acknowledged");
+	need(t, is_there(t, s, (PACKETS_ - 1) * PIECE, zero, PIECE),
+	     "the last packet of a Write landed before packet %ld", arg);
 	taken(t, s->out, 0, message_send(t, &m, arg, 0), "the packet that was missing");
-	memory_is(t, s, 0, payload, LENGTH, "what it released has landed before it was acknowledged: the memory");
+	memory_is(t, s, 0, payload, LENGTH,
+		  "what it released has landed before it was acknowledged: the memory");
 }
 
 /* A Write of one packet waits for what is missing of messages before it */
 static void single_waits(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .receives = 1 });
+	struct stream *s = connected_with(t, &(struct attributes){DEFAULTS, .receives = 1});
 	struct message first, second;
 	uint8_t flag[8];
 
@@ -259,14 +276,16 @@ static void single_waits(struct t *t, long arg)
 	first = arg ? message(s, MROCE_OP_SEND, payload, PIECE) : write_at(s, 0, payload, LENGTH);
 	second = write_at(s, 4096, flag, 8);
 	taken(t, s->out, 0, message_send_all(t, &second, 0), "a Write that is held");
-	need(t, is_there(t, s, 4096, zero, 8), "a Write of one packet landed before what was sent before it");
+	need(t, is_there(t, s, 4096, zero, 8),
+	     "a Write of one packet landed before what was sent before it");
 	taken(t, s->out, 0, message_send_all(t, &first, 0), "what was missing");
 	memory_is(t, s, 4096, flag, 8, "the Write behind it");
 }
 
 static void relaxed_does_not_wait(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .mr_access = ACCESS_RELAXED });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .mr_access = ACCESS_RELAXED});
 	struct message first, second;
 
 	(void)arg;
@@ -310,7 +329,8 @@ static void ordered(struct t *t, long arg)
 	second = cut(s, write_at(s, 0, other, LENGTH), PIECE);
 	second.flags = MROCE_F_ORDERED;
 	taken(t, s->out, 0, message_send(t, &second, arg, 0), "an ORDERED packet, which is held");
-	need(t, is_there(t, s, arg * PIECE, zero, PIECE), "an ORDERED packet landed before those that came before it");
+	need(t, is_there(t, s, arg * PIECE, zero, PIECE),
+	     "an ORDERED packet landed before those that came before it");
 	message_send_all(t, &first, 0);
 	message_send_all(t, &second, 0);
 	ack_for(t, s->out, 0, probe_send(t, s->out, 0));
@@ -335,27 +355,40 @@ static void released_in_order(struct t *t, long arg)
 		message_send_all(t, &m[i], 0);
 	ack_for(t, s->out, 0, probe_send(t, s->out, 0));
 	for (i = 0; i < 19; i++)
-		memory_is(t, s, i, bytes[i], 1, "what was held landed in the order of its numbers: a byte");
+		memory_is(t, s, i, bytes[i], 1,
+			  "what was held landed in the order of its numbers: a byte");
 	memory_is(t, s, 19, bytes[19], PIECE, "the last");
 }
 
 static const struct test_case cases[] = {
-	{ "order", "M4 N1", "five packets in each of their 120 orders", order, 0, 120 },
-	{ "at-once", "M4", "a packet lands at once, whatever came before it", at_once, 0, 5 },
-	{ "sends", "M4 N3", "the packets of three Sends in odd orders: each in the buffer of its receive number", send_order, 1, 7 },
-	{ "late", "M6 N2", "a packet that comes again, with other bytes, is acknowledged and changes nothing", late, 0, 5 },
-	{ "late-send", "M6", "so of a Send, whose buffer is the application's by then", late_send, 0, 5 },
-	{ "late-key", "M6", "a duplicate touches no memory: that its key is gone harms nobody", late_key },
-	{ "paths", "M6 N1 N2", "one message by all paths, some of it several times, is received once", every_path },
-	{ "shuffled", "M4 M6 M8", "forty packets shuffled over all paths", shuffled, 0, 8 },
-	{ "psn-wraps", "N2 N4", "numbers go on above the 24 bits of a PSN", psn_wraps, 0, 4 },
-	{ "its-psn-wraps", "N2 N4", "so do the target's", its_psn_wraps },
-	{ "last-waits", "M8 A2", "the last packet of a Write is held as long as one before it is missing", last_waits, 0, 4 },
-	{ "single-waits-write", "M8", "a Write of one packet is held until an earlier Write has landed", single_waits, 0 },
-	{ "single-waits-send", "M8", "a Write of one packet is held until an earlier Send has landed", single_waits, 1 },
-	{ "relaxed", "M8", "in memory with relaxed ordering nothing waits", relaxed_does_not_wait },
-	{ "held-twice", "M6 M8", "what is held counts as placed for duplicates", held_twice },
-	{ "ordered", "M9", "an ORDERED packet lands after all earlier ones", ordered, 0, 5 },
-	{ "released", "M8 M9", "twenty held packets land in the order of their numbers", released_in_order },
+	{"order", "M4 N1", "five packets in each of their 120 orders", order, 0, 120},
+	{"at-once", "M4", "a packet lands at once, whatever came before it", at_once, 0, 5},
+	{"sends", "M4 N3",
+	 "the packets of three Sends in odd orders: each in the buffer of its receive number",
+	 send_order, 1, 7},
+	{"late", "M6 N2",
+	 "a packet that comes again, with other bytes, is acknowledged and changes nothing", late,
+	 0, 5},
+	{"late-send", "M6", "so of a Send, whose buffer is the application's by then", late_send, 0,
+	 5},
+	{"late-key", "M6", "a duplicate touches no memory: that its key is gone harms nobody",
+	 late_key},
+	{"paths", "M6 N1 N2",
+	 "one message by all paths, some of it several times, is received once", every_path},
+	{"shuffled", "M4 M6 M8", "forty packets shuffled over all paths", shuffled, 0, 8},
+	{"psn-wraps", "N2 N4", "numbers go on above the 24 bits of a PSN", psn_wraps, 0, 4},
+	{"its-psn-wraps", "N2 N4", "so do the target's", its_psn_wraps},
+	{"last-waits", "M8 A2",
+	 "the last packet of a Write is held as long as one before it is missing", last_waits, 0,
+	 4},
+	{"single-waits-write", "M8",
+	 "a Write of one packet is held until an earlier Write has landed", single_waits, 0},
+	{"single-waits-send", "M8",
+	 "a Write of one packet is held until an earlier Send has landed", single_waits, 1},
+	{"relaxed", "M8", "in memory with relaxed ordering nothing waits", relaxed_does_not_wait},
+	{"held-twice", "M6 M8", "what is held counts as placed for duplicates", held_twice},
+	{"ordered", "M9", "an ORDERED packet lands after all earlier ones", ordered, 0, 5},
+	{"released", "M8 M9", "twenty held packets land in the order of their numbers",
+	 released_in_order},
 };
 CHAPTER(placement, "Placement in any order, duplicates, visibility");

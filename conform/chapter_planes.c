@@ -7,8 +7,8 @@
 static uint8_t payload[64], zero[64];
 
 /* A half whose HELLO names a second address, of which nobody has proved anything */
-static struct out *two_planes(struct t *t, struct peer *p, const struct soft_address *second, uint32_t serial,
-			      struct mroce_wire_hello *w)
+static struct out *two_planes(struct t *t, struct peer *p, const struct soft_address *second,
+			      uint32_t serial, struct mroce_wire_hello *w)
 {
 	struct out *o = out_new(t, p);
 
@@ -37,7 +37,8 @@ static struct message write_from(struct t *t, struct stream *s, const struct sof
 	pattern(payload, sizeof(payload), 1);
 	m = write_at(s, 0, payload, sizeof(payload));
 	n = message_packet(t, &m, 0, bytes);
-	header((void *)bytes, MROCE_T_DATA, 0, s->out->path[0].epoch, s->out->path[0].number++, s->out->id);
+	header((void *)bytes, MROCE_T_DATA, 0, s->out->path[0].epoch, s->out->path[0].number++,
+	       s->out->id);
 	send_raw(t, from, s->out->path[0].port, ECT0, bytes, n);
 	return m;
 }
@@ -47,10 +48,10 @@ static bool verifies(const struct packet *p, const void *what)
 	return base_of(p)->id == htobe64(((const struct out *)what)->own_id);
 }
 
-static struct packet *verify(struct t *t, struct out *o, const struct soft_address *from, uint64_t nonce, uint64_t echo,
-			     uint64_t ms)
+static struct packet *verify(struct t *t, struct out *o, const struct soft_address *from,
+			     uint64_t nonce, uint64_t echo, uint64_t ms)
 {
-	struct mroce_wire_verify w = { .nonce = htobe64(nonce), .echo = htobe64(echo) };
+	struct mroce_wire_verify w = {.nonce = htobe64(nonce), .echo = htobe64(echo)};
 
 	header(&w.base, MROCE_T_VERIFY, 0, 0, 0, o->id);
 	send_raw(t, from, 0xc055, NOT_ECT, &w, sizeof(w));
@@ -65,33 +66,44 @@ static void receiver(struct t *t, long arg)
 	struct soft_address second = second_of(t), third = t->own[t->owns - 2];
 	struct mroce_wire_hello hello;
 	struct out *o = two_planes(t, p, &second, 2, &hello);
-	struct stream *s = stream_new(t, o, &(struct attributes){ DEFAULTS });
+	struct stream *s = stream_new(t, o, &(struct attributes){DEFAULTS});
 	const struct mroce_wire_verify *w;
 	struct message m;
 	struct packet *got;
 	uint64_t nonce;
 
 	if (arg == UNNAMED) {
-		need(t, !verify(t, o, &third, 77, 0, 200), "VERIFY from an address that was not named is answered");
+		need(t, !verify(t, o, &third, 77, 0, 200),
+		     "VERIFY from an address that was not named is answered");
 		return;
 	}
 	if (arg != NEVER_) {
 		got = verify(t, o, &second, 77, 0, 1000);
 		need(t, got, "VERIFY is not answered");
 		w = (const void *)got->bytes;
-		need(t, w->flags & MROCE_V_REPLY && !(w->flags & MROCE_V_VERIFIED), "flags %02x: nothing was proved yet", w->flags);
-		need(t, be64toh(w->echo) == 77 && w->nonce, "the answer does not echo the nonce, or has none");
-		need(t, !memcmp(&got->d.to, &second, sizeof(second)), "it does not go to where VERIFY came from");
-		need(t, (got->d.tos & 3) == NOT_ECT && got->d.port == 0xc055, "TOS %02x, port %u", got->d.tos, got->d.port);
+		need(t, w->flags & MROCE_V_REPLY && !(w->flags & MROCE_V_VERIFIED),
+		     "flags %02x: nothing was proved yet", w->flags);
+		need(t, be64toh(w->echo) == 77 && w->nonce,
+		     "the answer does not echo the nonce, or has none");
+		need(t, !memcmp(&got->d.to, &second, sizeof(second)),
+		     "it does not go to where VERIFY came from");
+		need(t, (got->d.tos & 3) == NOT_ECT && got->d.port == 0xc055, "TOS %02x, port %u",
+		     got->d.tos, got->d.port);
 		nonce = be64toh(w->nonce);
 		if (arg == VERIFIED || arg == WRONG_ECHO || arg == ELSEWHERE) {
-			got = verify(t, o, &second, 78, nonce ^ (arg == WRONG_ECHO), arg == WRONG_ECHO ? 200 : 1000);
+			got = verify(t, o, &second, 78, nonce ^ (arg == WRONG_ECHO),
+				     arg == WRONG_ECHO ? 200 : 1000);
 			need(t, arg == WRONG_ECHO || got, "VERIFY with the nonce is not answered");
 			if (arg == WRONG_ECHO)
-				need(t, !got || !(((const struct mroce_wire_verify *)got->bytes)->flags & MROCE_V_VERIFIED),
+				need(t,
+				     !got || !(((const struct mroce_wire_verify *)got->bytes)
+						       ->flags &
+					       MROCE_V_VERIFIED),
 				     "VERIFY with a wrong echo is answered by VERIFIED");
 			else
-				need(t, ((const struct mroce_wire_verify *)got->bytes)->flags & MROCE_V_VERIFIED,
+				need(t,
+				     ((const struct mroce_wire_verify *)got->bytes)->flags &
+					     MROCE_V_VERIFIED,
 				     "its nonce came back, and it does not say VERIFIED");
 		}
 	}
@@ -99,9 +111,11 @@ static void receiver(struct t *t, long arg)
 	run(t, 30);
 	ack_for(t, o, 1, probe_send(t, o, 1));
 	if (arg == VERIFIED)
-		memory_is(t, s, 0, payload, sizeof(payload), "a packet by a plane that was verified");
+		memory_is(t, s, 0, payload, sizeof(payload),
+			  "a packet by a plane that was verified");
 	else
-		memory_is(t, s, 0, zero, sizeof(zero), "a packet by a plane that was not verified is dropped: the memory");
+		memory_is(t, s, 0, zero, sizeof(zero),
+			  "a packet by a plane that was not verified is dropped: the memory");
 	message_send(t, &m, 0, 0);
 	still_works(t, s);
 }
@@ -123,7 +137,8 @@ static void old_serial(struct t *t, long arg)
 	old.nonce = htobe64(random_of(t));
 	memset(&old.plane[1], 0, sizeof(old.plane[1]));
 	got = hello_ask(t, p, &old);
-	need(t, got && be64toh(got->own_id) == o->id, "HELLO with a lower serial is not answered as ever");
+	need(t, got && be64toh(got->own_id) == o->id,
+	     "HELLO with a lower serial is not answered as ever");
 	v = verify(t, o, &second, 5, 0, 1000);
 	need(t, v, "a list with a lower serial took the second plane away");
 }
@@ -140,7 +155,8 @@ static bool to_address(const struct packet *p, const void *what)
 {
 	const struct there *there = what;
 
-	return !memcmp(&p->d.to, &there->to, sizeof(p->d.to)) && base_of(p)->id == htobe64(there->id);
+	return !memcmp(&p->d.to, &there->to, sizeof(p->d.to)) &&
+	       base_of(p)->id == htobe64(there->id);
 }
 
 static void sender(struct t *t, long arg)
@@ -152,13 +168,13 @@ static void sender(struct t *t, long arg)
 	struct in *in;
 	struct mroce_wire_hello hello;
 	const struct mroce_wire_verify *v;
-	struct mroce_wire_verify reply = { .flags = MROCE_V_REPLY };
-	struct there there = { second, 0 };
+	struct mroce_wire_verify reply = {.flags = MROCE_V_REPLY};
+	struct there there = {second, 0};
 	struct packet *got;
 	int i;
 
 	o = out_new(t, p);
-	s = stream_new(t, o, &(struct attributes){ DEFAULTS });
+	s = stream_new(t, o, &(struct attributes){DEFAULTS});
 	in = in_of(t, p);
 	there.id = in->id;
 	taken(t, o, 0, probe_send(t, o, 0), "a PROBE");
@@ -195,18 +211,24 @@ static void sender(struct t *t, long arg)
 		send_raw(t, &second, got->d.port, NOT_ECT, &reply, sizeof(reply));
 	}
 	need(t, reply.flags & MROCE_V_VERIFIED, "it does not send our nonce back");
-	need(t, wait_for(t, MROCE_T_PROBE, to_address, &there, 3000), "verified, and no path probes there");
+	need(t, wait_for(t, MROCE_T_PROBE, to_address, &there, 3000),
+	     "verified, and no path probes there");
 }
 
 static const struct test_case cases[] = {
-	{ "unproved", "L3 C7", "a packet by a plane that was named and not verified is dropped", receiver, NEVER_ },
-	{ "half-proved", "L3 L4", "so after one VERIFY, whose answer was not sent back", receiver, ONE_STEP },
-	{ "verified", "L4", "with its nonce back it takes packets there, and says VERIFIED", receiver, VERIFIED },
-	{ "unnamed", "L4", "VERIFY from an address that was not named has no effect", receiver, UNNAMED },
-	{ "wrong-echo", "L4", "VERIFY with a wrong echo has no effect", receiver, WRONG_ECHO },
-	{ "elsewhere", "L4 C7", "a pair that was verified allows no other", receiver, ELSEWHERE },
-	{ "old-serial", "L6", "a list of planes with a lower serial is out of date", old_serial },
-	{ "its-verify", "L3 L6", "the target sends nothing but VERIFY to a plane that has proved nothing", sender, 0 },
-	{ "its-verified", "L3 L5 L6", "and its paths probe there when it has", sender, 1 },
+	{"unproved", "L3 C7", "a packet by a plane that was named and not verified is dropped",
+	 receiver, NEVER_},
+	{"half-proved", "L3 L4", "so after one VERIFY, whose answer was not sent back", receiver,
+	 ONE_STEP},
+	{"verified", "L4", "with its nonce back it takes packets there, and says VERIFIED",
+	 receiver, VERIFIED},
+	{"unnamed", "L4", "VERIFY from an address that was not named has no effect", receiver,
+	 UNNAMED},
+	{"wrong-echo", "L4", "VERIFY with a wrong echo has no effect", receiver, WRONG_ECHO},
+	{"elsewhere", "L4 C7", "a pair that was verified allows no other", receiver, ELSEWHERE},
+	{"old-serial", "L6", "a list of planes with a lower serial is out of date", old_serial},
+	{"its-verify", "L3 L6",
+	 "the target sends nothing but VERIFY to a plane that has proved nothing", sender, 0},
+	{"its-verified", "L3 L5 L6", "and its paths probe there when it has", sender, 1},
 };
 CHAPTER(planes, "Planes");

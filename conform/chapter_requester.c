@@ -24,7 +24,8 @@ static void take(struct t *t)
 
 static struct stream *refusing(struct t *t, unsigned int rnr_retry, uint8_t reason, uint8_t timer)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .rnr_retry = rnr_retry });
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .rnr_retry = rnr_retry});
 
 	in_of(t, s->peer);
 	t->withhold = s;
@@ -48,7 +49,8 @@ static void again_after(struct t *t, long arg)
 	p = data_for(t, s, MROCE_OP_SEND, 3000);
 	need(t, p, "what was refused is not sent again");
 	need(t, p->data.spn == spn, "it has another stream number");
-	need(t, be32toh(base_of(p)->number) != number || base_of(p)->path != path, "it has the number of the first transmission");
+	need(t, be32toh(base_of(p)->number) != number || base_of(p)->path != path,
+	     "it has the number of the first transmission");
 	take(t);
 	need(t, !completion(t, s).status, "once taken, it fails");
 }
@@ -73,17 +75,18 @@ static void not_before(struct t *t, long arg)
 		p = data_for(t, s, MROCE_OP_SEND, 3000);
 		need(t, p, "what was refused is not sent again");
 	} while (p->at - at < 8000000 && t->refusals < 3);
-	need(t, p->at - at >= 19000000, "it is sent again after %u us; it was to wait 20,000", (unsigned int)((p->at - at) / 1000));
+	need(t, p->at - at >= 19000000, "it is sent again after %u us; it was to wait 20,000",
+	     (unsigned int)((p->at - at) / 1000));
 	take(t);
 	need(t, !completion(t, s).status, "once taken, it fails");
 }
 
 static void at_credit(struct t *t, long arg)
 {
-	struct stream *s = refusing(t, 7, MROCE_N_RNR, 30);	/* code 30: 327.68 ms */
+	struct stream *s = refusing(t, 7, MROCE_N_RNR, 30); /* code 30: 327.68 ms */
 	struct in *in = in_of(t, s->peer);
 	struct packet *p;
-	struct mroce_wire_record r = { .kind = MROCE_R_CREDIT, .stream = htobe32(s->id) };
+	struct mroce_wire_record r = {.kind = MROCE_R_CREDIT, .stream = htobe32(s->id)};
 	uint64_t at;
 
 	post(t, s, 1, MROCE_OP_SEND, 0, 64, 0, 0, 0, 0, 0);
@@ -99,7 +102,8 @@ static void at_credit(struct t *t, long arg)
 		ack_in(t, in, 0, &r, 1);
 	p = data_for(t, s, MROCE_OP_SEND, 3000);
 	need(t, p, "what was refused is not sent again");
-	need(t, p->at - at < 250000000, "credit came, and it is sent after %u ms, when the timer was over",
+	need(t, p->at - at < 250000000,
+	     "credit came, and it is sent after %u ms, when the timer was over",
 	     (unsigned int)((p->at - at) / 1000000));
 	need(t, !completion(t, s).status, "once taken, it fails");
 }
@@ -107,7 +111,10 @@ static void at_credit(struct t *t, long arg)
 static void fatal(struct t *t, long arg)
 {
 	static const unsigned int status[] = {
-		[MROCE_N_ACCESS] = 10, [MROCE_N_LENGTH] = 9, [MROCE_N_GONE] = 12, [MROCE_N_OPERATION] = 11,
+		[MROCE_N_ACCESS] = 10,
+		[MROCE_N_LENGTH] = 9,
+		[MROCE_N_GONE] = 12,
+		[MROCE_N_OPERATION] = 11,
 	};
 	struct stream *s = refusing(t, 7, arg, 0);
 	struct completion c;
@@ -123,11 +130,14 @@ static void fatal(struct t *t, long arg)
 	no_completion(t, s);
 	t->withhold = NULL;
 	c = completion(t, s);
-	need(t, c.id == 10 && !c.status, "the message before the refused one: id %u, status %u", (unsigned int)c.id, c.status);
+	need(t, c.id == 10 && !c.status, "the message before the refused one: id %u, status %u",
+	     (unsigned int)c.id, c.status);
 	c = completion(t, s);
-	need(t, c.id == 11 && c.status == status[arg], "the refused one: id %u, status %u", (unsigned int)c.id, c.status);
+	need(t, c.id == 11 && c.status == status[arg], "the refused one: id %u, status %u",
+	     (unsigned int)c.id, c.status);
 	c = completion(t, s);
-	need(t, c.id == 12 && c.status == 5, "the one behind it: id %u, status %u", (unsigned int)c.id, c.status);
+	need(t, c.id == 12 && c.status == 5, "the one behind it: id %u, status %u",
+	     (unsigned int)c.id, c.status);
 	need(t, qp_state(t, s) == 6, "the queue pair is in state %u", qp_state(t, s));
 }
 
@@ -139,7 +149,8 @@ static void rnr_retries(struct t *t, long arg)
 	post(t, s, 1, MROCE_OP_SEND, 0, 64, 0, 0, 0, 0, 0);
 	c = completion(t, s);
 	need(t, c.status == 13, "it ends with status %u, not IBV_WC_RNR_RETRY_EXC_ERR", c.status);
-	need(t, t->refusals >= arg + 1, "it ends after %u refusals, rnr_retry is %ld", t->refusals, arg);
+	need(t, t->refusals >= arg + 1, "it ends after %u refusals, rnr_retry is %ld", t->refusals,
+	     arg);
 }
 
 static void rnr_for_ever(struct t *t, long arg)
@@ -152,7 +163,8 @@ static void rnr_for_ever(struct t *t, long arg)
 	post(t, s, 1, MROCE_OP_SEND, 0, 64, 0, 0, 0, 0, 0);
 	for (i = 0; i < 5000 && t->refusals < 20; i++)
 		run(t, 1);
-	need(t, t->refusals >= 20, "rnr_retry is 7, and after %u refusals it is not sent again", t->refusals);
+	need(t, t->refusals >= 20, "rnr_retry is 7, and after %u refusals it is not sent again",
+	     t->refusals);
 	need(t, !poll_completion(t, s, &c), "it ends with status %u", c.status);
 	take(t);
 	need(t, !completion(t, s).status, "it fails");
@@ -161,7 +173,7 @@ static void rnr_for_ever(struct t *t, long arg)
 /* What was refused, once taken, restores the count */
 static void rnr_restored(struct t *t, long arg)
 {
-	struct stream *s = refusing(t, 1, MROCE_N_RNR, 20);	/* code 20: 10.24 ms */
+	struct stream *s = refusing(t, 1, MROCE_N_RNR, 20); /* code 20: 10.24 ms */
 	struct packet *p;
 	int i, k;
 
@@ -184,10 +196,14 @@ static void rnr_restored(struct t *t, long arg)
 /* A NACK of the same transmission, heard again, is no further episode */
 static void rnr_twice_told(struct t *t, long arg)
 {
-	struct stream *s = refusing(t, 1, MROCE_N_RNR, 26);	/* code 26: 81.92 ms */
+	struct stream *s = refusing(t, 1, MROCE_N_RNR, 26); /* code 26: 81.92 ms */
 	struct in *in = in_of(t, s->peer);
 	struct mroce_wire_record r = {
-		.kind = MROCE_R_NACK, .reason = MROCE_N_RNR, .timer = 26, .stream = htobe32(s->id), .value = 0,
+		.kind = MROCE_R_NACK,
+		.reason = MROCE_N_RNR,
+		.timer = 26,
+		.stream = htobe32(s->id),
+		.value = 0,
 	};
 	struct packet *p;
 	int i;
@@ -237,7 +253,7 @@ static void windows(struct t *t, long arg)
 	int i;
 
 	t->auto_open = false;
-	s = connected_with(t, &(struct attributes){ DEFAULTS, .depth = 256 });
+	s = connected_with(t, &(struct attributes){DEFAULTS, .depth = 256});
 	s->log_packets = 6;
 	s->log_messages = arg;
 	t->auto_open = true;
@@ -250,7 +266,8 @@ static void windows(struct t *t, long arg)
 	while ((p = data_for(t, s, MROCE_OP_WRITE, 0))) {
 		if (p->data.spn - s->target_psn > most)
 			most = p->data.spn - s->target_psn;
-		need(t, p->data.msn < 1U << arg, "message %u is sent, the window is of %u", p->data.msn, 1U << arg);
+		need(t, p->data.msn < 1U << arg, "message %u is sent, the window is of %u",
+		     p->data.msn, 1U << arg);
 	}
 	need(t, most < 64, "number %u beyond the lowest is sent, the window is of 64", most);
 }
@@ -272,7 +289,9 @@ static void one_of_a_large(struct t *t, long arg)
 	need(t, data_for(t, s, MROCE_OP_SEND, 2000), "nothing comes");
 	run(t, 5);
 	while ((p = data_for(t, s, MROCE_OP_SEND, 0)))
-		need(t, !p->data.offset, "without credit a second packet of a Send comes, of offset %u", p->data.offset);
+		need(t, !p->data.offset,
+		     "without credit a second packet of a Send comes, of offset %u",
+		     p->data.offset);
 }
 
 /* ---- responses of ours */
@@ -280,15 +299,20 @@ static void one_of_a_large(struct t *t, long arg)
 static void read_shuffled(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
-	uint32_t i, n, sequence[4] = { 0, 1, 2, 3 };
+	uint32_t i, n, sequence[4] = {0, 1, 2, 3};
 	struct packet *p;
 	struct message m;
 
 	pattern(payload, sizeof(payload), arg);
 	post(t, s, 5, MROCE_OP_READ, 0, 4000, 0x5000, 1, 0, 0, 0);
 	p = response_for(t, s, MROCE_OP_READ);
-	m = (struct message){ .s = s, .op = MROCE_OP_READ_RESP, .data = payload, .length = 4000, .psize = 1024, .packets = 4,
-			      .rsn = p->data.msn };
+	m = (struct message){.s = s,
+			     .op = MROCE_OP_READ_RESP,
+			     .data = payload,
+			     .length = 4000,
+			     .psize = 1024,
+			     .packets = 4,
+			     .rsn = p->data.msn};
 	for (i = 0; i < 4; i++) {
 		n = sequence[(i * 3 + arg) % 4];
 		no_completion(t, s);
@@ -322,7 +346,9 @@ static void late_response(struct t *t, long arg)
 static void error_response(struct t *t, long arg)
 {
 	static const unsigned int status[] = {
-		[MROCE_N_ACCESS] = 10, [MROCE_N_LENGTH] = 9, [MROCE_N_OPERATION] = 11,
+		[MROCE_N_ACCESS] = 10,
+		[MROCE_N_LENGTH] = 9,
+		[MROCE_N_OPERATION] = 11,
 	};
 	struct stream *s = connected(t);
 	struct completion c;
@@ -333,9 +359,11 @@ static void error_response(struct t *t, long arg)
 	p = response_for(t, s, MROCE_OP_READ);
 	respond(t, s, p, MROCE_OP_ERROR_RESP, NULL, 0, arg, 0, 0);
 	c = completion(t, s);
-	need(t, c.id == 5 && c.status == status[arg], "id %u, status %u", (unsigned int)c.id, c.status);
+	need(t, c.id == 5 && c.status == status[arg], "id %u, status %u", (unsigned int)c.id,
+	     c.status);
 	c = completion(t, s);
-	need(t, c.id == 6 && c.status == 5, "the request behind it: id %u, status %u", (unsigned int)c.id, c.status);
+	need(t, c.id == 6 && c.status == 5, "the request behind it: id %u, status %u",
+	     (unsigned int)c.id, c.status);
 }
 
 /* In the place of a packet of a READ_RESP whose source has gone */
@@ -350,14 +378,24 @@ static void error_instead(struct t *t, long arg)
 	pattern(payload, 4000, 1);
 	post(t, s, 5, MROCE_OP_READ, 0, 4000, 0x5000, 1, 0, 0, 0);
 	p = response_for(t, s, MROCE_OP_READ);
-	m = (struct message){ .s = s, .op = MROCE_OP_READ_RESP, .data = payload, .length = 4000, .psize = 1024, .packets = 4,
-			      .rsn = p->data.msn };
+	m = (struct message){.s = s,
+			     .op = MROCE_OP_READ_RESP,
+			     .data = payload,
+			     .length = 4000,
+			     .psize = 1024,
+			     .packets = 4,
+			     .rsn = p->data.msn};
 	for (i = 0; i < 4; i++)
 		if (i != arg)
 			message_send(t, &m, i, 0);
 	no_completion(t, s);
-	e = (struct message){ .s = s, .op = MROCE_OP_ERROR_RESP, .psize = 1024, .packets = 1, .first = arg, .rsn = p->data.msn,
-			      .imm = MROCE_N_ACCESS };
+	e = (struct message){.s = s,
+			     .op = MROCE_OP_ERROR_RESP,
+			     .psize = 1024,
+			     .packets = 1,
+			     .first = arg,
+			     .rsn = p->data.msn,
+			     .imm = MROCE_N_ACCESS};
 	message_send(t, &e, 0, 0);
 	c = completion(t, s);
 	need(t, c.id == 5 && c.status == 10, "id %u, status %u", (unsigned int)c.id, c.status);
@@ -378,7 +416,8 @@ static void read_first(struct t *t, long arg)
 	no_completion(t, s);
 	respond(t, s, p, MROCE_OP_READ_RESP, payload, 64, 0, 0, 0);
 	c = completion(t, s);
-	need(t, c.id == 5 && !c.status, "first comes id %u, status %u", (unsigned int)c.id, c.status);
+	need(t, c.id == 5 && !c.status, "first comes id %u, status %u", (unsigned int)c.id,
+	     c.status);
 	c = completion(t, s);
 	need(t, c.id == 6 && !c.status, "then id %u, status %u", (unsigned int)c.id, c.status);
 }
@@ -387,7 +426,7 @@ static void read_first(struct t *t, long arg)
 static void response_order(struct t *t, long arg)
 {
 	struct stream *s = connected(t);
-	struct packet one = { 0 }, *p;
+	struct packet one = {0}, *p;
 	struct completion c;
 
 	(void)arg;
@@ -401,7 +440,8 @@ static void response_order(struct t *t, long arg)
 	no_completion(t, s);
 	respond(t, s, &one, MROCE_OP_READ_RESP, payload, 64, 0, 0, 0);
 	c = completion(t, s);
-	need(t, c.id == 5 && !c.status, "first comes id %u, status %u", (unsigned int)c.id, c.status);
+	need(t, c.id == 5 && !c.status, "first comes id %u, status %u", (unsigned int)c.id,
+	     c.status);
 	c = completion(t, s);
 	need(t, c.id == 6 && !c.status, "then id %u, status %u", (unsigned int)c.id, c.status);
 	memory_is(t, s, 0, payload, 128, "both");
@@ -420,7 +460,8 @@ static void floor_moves(struct t *t, long arg)
 		do {
 			p = response_for(t, s, MROCE_OP_READ);
 		} while (before(p->data.msn, i));
-		need(t, p->data.floor == i, "floor is %u, %u responses have landed", p->data.floor, i);
+		need(t, p->data.floor == i, "floor is %u, %u responses have landed", p->data.floor,
+		     i);
 		respond(t, s, p, MROCE_OP_READ_RESP, payload, 64, 0, i, i);
 		need(t, !completion(t, s).status, "Read %u fails", i);
 	}
@@ -466,18 +507,20 @@ static void peer_closes(struct t *t, long arg)
 	for (i = 0; i < 3; i++) {
 		c = completion(t, s);
 		if (i < arg)
-			need(t, c.id == (unsigned int)i && !c.status, "request %d, below CLOSE's value: id %u, status %u", i,
+			need(t, c.id == (unsigned int)i && !c.status,
+			     "request %d, below CLOSE's value: id %u, status %u", i,
 			     (unsigned int)c.id, c.status);
 		else
-			need(t, c.id == (unsigned int)i && c.status == (i == arg ? 12 : 5), "request %d: id %u, status %u", i,
-			     (unsigned int)c.id, c.status);
+			need(t, c.id == (unsigned int)i && c.status == (i == arg ? 12 : 5),
+			     "request %d: id %u, status %u", i, (unsigned int)c.id, c.status);
 	}
 }
 
 static void deadline(struct t *t, long arg)
 {
-	struct stream *s = connected_with(t, &(struct attributes){ DEFAULTS, .timeout = 10, .retry = arg });
-	struct completion c = { 0 };
+	struct stream *s =
+		connected_with(t, &(struct attributes){DEFAULTS, .timeout = 10, .retry = arg});
+	struct completion c = {0};
 	uint64_t at, end;
 
 	run(t, 5);
@@ -487,46 +530,76 @@ static void deadline(struct t *t, long arg)
 	end = now_ms() + 20000;
 	while (!poll_completion(t, s, &c) && now_ms() < end)
 		run(t, 20);
-	need(t, c.status == 12, "nobody answers, and 20 s later the request has status %u", c.status);
-	need(t, now_ms() - at >= 450, "it fails after %u ms; the least is 500", (unsigned int)(now_ms() - at));
+	need(t, c.status == 12, "nobody answers, and 20 s later the request has status %u",
+	     c.status);
+	need(t, now_ms() - at >= 450, "it fails after %u ms; the least is 500",
+	     (unsigned int)(now_ms() - at));
 }
 
-#define AGAIN(name, reason) { "again-" name, "R1 N1 N2", "what was refused with " name " is sent again, with a fresh number", \
-	again_after, reason }
-#define FATAL(name, reason) { "fatal-" name, "R2", name " lets messages before it complete, and ends it and all behind it", \
-	fatal, reason }
+#define AGAIN(name, reason)                                                                  \
+	{                                                                                    \
+		"again-" name, "R1 N1 N2",                                                   \
+			"what was refused with " name " is sent again, with a fresh number", \
+			again_after, reason                                                  \
+	}
+#define FATAL(name, reason)                                                                      \
+	{                                                                                        \
+		"fatal-" name, "R2",                                                             \
+			name " lets messages before it complete, and ends it and all behind it", \
+			fatal, reason                                                            \
+	}
 
 static const struct test_case cases[] = {
-	AGAIN("rnr", MROCE_N_RNR), AGAIN("hold", MROCE_N_HOLD), AGAIN("window", MROCE_N_WINDOW), AGAIN("reads", MROCE_N_READS),
-	AGAIN("not-ready", MROCE_N_NOT_READY), AGAIN("memory", MROCE_N_MEMORY), AGAIN("fault", MROCE_N_FAULT),
-	{ "not-before-rnr", "R1 R3 A9", "not before the RNR timer is over", not_before, MROCE_N_RNR },
-	{ "not-before-not-ready", "R1", "not before the wait of NOT_READY is over", not_before, MROCE_N_NOT_READY },
-	{ "not-before-memory", "R1 A9", "not before the wait of MEMORY is over", not_before, MROCE_N_MEMORY },
-	{ "not-before-fault", "R1", "not before the wait of FAULT is over", not_before, MROCE_N_FAULT },
-	{ "credit-ack", "R3", "CREDIT in an ACK ends a wait for buffers", at_credit, 0 },
-	{ "credit-control", "R3", "so does CONTROL CREDIT", at_credit, 1 },
-	FATAL("access", MROCE_N_ACCESS), FATAL("length", MROCE_N_LENGTH), FATAL("gone", MROCE_N_GONE),
+	AGAIN("rnr", MROCE_N_RNR),
+	AGAIN("hold", MROCE_N_HOLD),
+	AGAIN("window", MROCE_N_WINDOW),
+	AGAIN("reads", MROCE_N_READS),
+	AGAIN("not-ready", MROCE_N_NOT_READY),
+	AGAIN("memory", MROCE_N_MEMORY),
+	AGAIN("fault", MROCE_N_FAULT),
+	{"not-before-rnr", "R1 R3 A9", "not before the RNR timer is over", not_before, MROCE_N_RNR},
+	{"not-before-not-ready", "R1", "not before the wait of NOT_READY is over", not_before,
+	 MROCE_N_NOT_READY},
+	{"not-before-memory", "R1 A9", "not before the wait of MEMORY is over", not_before,
+	 MROCE_N_MEMORY},
+	{"not-before-fault", "R1", "not before the wait of FAULT is over", not_before,
+	 MROCE_N_FAULT},
+	{"credit-ack", "R3", "CREDIT in an ACK ends a wait for buffers", at_credit, 0},
+	{"credit-control", "R3", "so does CONTROL CREDIT", at_credit, 1},
+	FATAL("access", MROCE_N_ACCESS),
+	FATAL("length", MROCE_N_LENGTH),
+	FATAL("gone", MROCE_N_GONE),
 	FATAL("operation", MROCE_N_OPERATION),
-	{ "rnr-retry", "R3", "after so many episodes of RNR the request fails", rnr_retries, 0, 4 },
-	{ "rnr-for-ever", "R3", "rnr_retry 7 is for ever", rnr_for_ever },
-	{ "rnr-restored", "R3", "what was refused, once taken, restores the count", rnr_restored },
-	{ "rnr-told-twice", "R3 A8", "a refusal that is told again is no further episode", rnr_twice_told },
-	{ "no-credit", "R3", "without credit one packet is sent when nothing else is in flight", one_without_credit, 0 },
-	{ "few-credits", "R3", "no more is sent than there is credit for", one_without_credit, 3 },
-	{ "no-credit-large", "R3", "of a Send of several packets the first goes without credit and no other", one_of_a_large },
-	{ "windows", "N5", "the sender exceeds neither window", windows, 2, 3 },
-	{ "windows", "N5", "the sender exceeds neither window", windows, 10 },
-	{ "response-order", "M4 M10", "READ_RESP in any order, twice each", read_shuffled, 0, 4 },
-	{ "late-response", "M6", "a response that comes again changes nothing", late_response },
-	{ "error-access", "M10 M12", "ERROR_RESP completes the request with its error", error_response, MROCE_N_ACCESS },
-	{ "error-length", "M10 M12", "ERROR_RESP completes the request with its error", error_response, MROCE_N_LENGTH },
-	{ "error-operation", "M10 M12", "ERROR_RESP completes the request with its error", error_response, MROCE_N_OPERATION },
-	{ "error-instead", "M10 M13", "ERROR_RESP in the place of any packet of a READ_RESP", error_instead, 0, 4 },
-	{ "read-first", "M10", "what follows a READ completes after it", read_first },
-	{ "reads-order", "M10 M7", "of two READs the first completes first", response_order },
-	{ "floor", "M11", "floor is the lowest response number that has not landed", floor_moves },
-	{ "reads-limit", "S3 M14", "no more READs are outstanding than OPEN_REPLY allowed", reads_limited, 1, 2 },
-	{ "peer-closes", "S7", "CLOSE: requests below its value are complete, the others fail", peer_closes, 0, 3 },
-	{ "deadline", "T2", "nothing is answered: IBV_WC_RETRY_EXC_ERR, after 500 ms at least", deadline, 0, 2 },
+	{"rnr-retry", "R3", "after so many episodes of RNR the request fails", rnr_retries, 0, 4},
+	{"rnr-for-ever", "R3", "rnr_retry 7 is for ever", rnr_for_ever},
+	{"rnr-restored", "R3", "what was refused, once taken, restores the count", rnr_restored},
+	{"rnr-told-twice", "R3 A8", "a refusal that is told again is no further episode",
+	 rnr_twice_told},
+	{"no-credit", "R3", "without credit one packet is sent when nothing else is in flight",
+	 one_without_credit, 0},
+	{"few-credits", "R3", "no more is sent than there is credit for", one_without_credit, 3},
+	{"no-credit-large", "R3",
+	 "of a Send of several packets the first goes without credit and no other", one_of_a_large},
+	{"windows", "N5", "the sender exceeds neither window", windows, 2, 3},
+	{"windows", "N5", "the sender exceeds neither window", windows, 10},
+	{"response-order", "M4 M10", "READ_RESP in any order, twice each", read_shuffled, 0, 4},
+	{"late-response", "M6", "a response that comes again changes nothing", late_response},
+	{"error-access", "M10 M12", "ERROR_RESP completes the request with its error",
+	 error_response, MROCE_N_ACCESS},
+	{"error-length", "M10 M12", "ERROR_RESP completes the request with its error",
+	 error_response, MROCE_N_LENGTH},
+	{"error-operation", "M10 M12", "ERROR_RESP completes the request with its error",
+	 error_response, MROCE_N_OPERATION},
+	{"error-instead", "M10 M13", "ERROR_RESP in the place of any packet of a READ_RESP",
+	 error_instead, 0, 4},
+	{"read-first", "M10", "what follows a READ completes after it", read_first},
+	{"reads-order", "M10 M7", "of two READs the first completes first", response_order},
+	{"floor", "M11", "floor is the lowest response number that has not landed", floor_moves},
+	{"reads-limit", "S3 M14", "no more READs are outstanding than OPEN_REPLY allowed",
+	 reads_limited, 1, 2},
+	{"peer-closes", "S7", "CLOSE: requests below its value are complete, the others fail",
+	 peer_closes, 0, 3},
+	{"deadline", "T2", "nothing is answered: IBV_WC_RETRY_EXC_ERR, after 500 ms at least",
+	 deadline, 0, 2},
 };
 CHAPTER(requester, "The requester: refusals, responses, credits, deadlines");

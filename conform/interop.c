@@ -28,8 +28,8 @@ static uint64_t rng, due, lost, passed_on;
 static unsigned int loss;
 static int agent;
 static char line[LINE];
-static uint8_t *memory;		/* that the target may use */
-static uint8_t shadow[MEMORY];	/* what ought to be in the target's */
+static uint8_t *memory; /* that the target may use */
+static uint8_t shadow[MEMORY]; /* what ought to be in the target's */
 
 static uint64_t random64(void)
 {
@@ -135,7 +135,8 @@ static void its(unsigned int target_qp, const char *what, unsigned int *length)
 		if (udp_now() > end)
 			die("%s: no completion at the target within 30 s", what);
 		answer = ask("poll %u", target_qp);
-	} while (sscanf(answer, "%" SCNu64 " %u %u %u %u", &id, &status, &opcode, &receive, length) != 5);
+	} while (sscanf(answer, "%" SCNu64 " %u %u %u %u", &id, &status, &opcode, &receive,
+			length) != 5);
 	if (status)
 		die("%s ends at the target with status %u", what, status);
 }
@@ -175,16 +176,19 @@ static void peek(unsigned int mr, unsigned int offset, uint8_t *to, unsigned int
 
 int main(int argc, char **argv)
 {
-	uint64_t seconds = argc > 3 ? strtoull(argv[3], NULL, 0) : 10, seed = argc > 5 ? strtoull(argv[5], NULL, 0) : 1;
-	struct soft_config config = { .planes = 1, .mtu = 1500, .paths = 8, .seed = seed, .send = carry };
-	struct soft_connect c = { .timeout = 16, .retry = 7, .rnr_retry = 7, .rnr_timer = 12 };
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *a;
+	uint64_t seconds = argc > 3 ? strtoull(argv[3], NULL, 0) : 10,
+		 seed = argc > 5 ? strtoull(argv[5], NULL, 0) : 1;
+	struct soft_config config = {
+		.planes = 1, .mtu = 1500, .paths = 8, .seed = seed, .send = carry};
+	struct soft_connect c = {.timeout = 16, .retry = 7, .rnr_retry = 7, .rnr_timer = 12};
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *a;
 	unsigned int target_qp = 0, mr = 0, i, length;
 	static uint8_t bytes[AREA], got[AREA];
 	uint64_t addr = 0, end, counter = 0, moved = 0, rounds = 0;
 	uint32_t qpn = 0, rkey = 0, own_rkey;
 
-	if (argc < 3 || address_parse(argv[1], &c.to) || address_parse(argv[2], &config.address[0])) {
+	if (argc < 3 || address_parse(argv[1], &c.to) ||
+	    address_parse(argv[2], &config.address[0])) {
 		fprintf(stderr, "usage: mroce-interop TARGET OWN [SECONDS [LOSS [SEED [PORT]]]]\n");
 		return 2;
 	}
@@ -200,7 +204,8 @@ int main(int argc, char **argv)
 		die("no agent at %s: %s", argv[1], strerror(errno));
 	freeaddrinfo(a);
 	memory = calloc(1, MEMORY);
-	own_rkey = soft_region(node, memory, MEMORY, 0x10000000, SOFT_WRITE | SOFT_READ | SOFT_ATOMIC);
+	own_rkey =
+		soft_region(node, memory, MEMORY, 0x10000000, SOFT_WRITE | SOFT_READ | SOFT_ATOMIC);
 	qp = soft_qp(node, SOFT_RC, SOFT_WRITE | SOFT_READ | SOFT_ATOMIC);
 	sscanf(ask("mr %u f", MEMORY), "%u %" SCNx64 " %x", &mr, &addr, &rkey);
 	sscanf(ask("qp rc f 64 64 -1"), "%u %u", &target_qp, &qpn);
@@ -221,33 +226,54 @@ int main(int argc, char **argv)
 		for (i = 0; i < 4; i++) {
 			fill(bytes + i * 4096, 4096);
 			memcpy(shadow + 65536 + i * 1000, bytes + i * 4096, 4096);
-			soft_post(qp, &(struct soft_work){ .id = i, .opcode = MROCE_OP_WRITE, .data = bytes + i * 4096, .length = 4096,
-							   .addr = addr + 65536 + i * 1000, .rkey = rkey });
+			soft_post(qp, &(struct soft_work){.id = i,
+							  .opcode = MROCE_OP_WRITE,
+							  .data = bytes + i * 4096,
+							  .length = 4096,
+							  .addr = addr + 65536 + i * 1000,
+							  .rkey = rkey});
 		}
 		for (i = 0; i < 4; i++)
 			mine("a Write");
 		fill(bytes, n);
 		memcpy(shadow + at, bytes, n);
-		soft_post(qp, &(struct soft_work){ .id = 5, .opcode = MROCE_OP_WRITE, .data = bytes, .length = n, .addr = addr + at,
-						   .rkey = rkey });
-		soft_post(qp, &(struct soft_work){ .id = 6, .opcode = MROCE_OP_READ, .data = got, .length = AREA - 8,
-						   .addr = addr + 8, .rkey = rkey });
-		soft_post(qp, &(struct soft_work){ .id = 7, .opcode = MROCE_OP_FETCH_ADD, .data = bytes, .length = 8, .addr = addr,
-						   .rkey = rkey, .compare_add = 1 });
+		soft_post(qp, &(struct soft_work){.id = 5,
+						  .opcode = MROCE_OP_WRITE,
+						  .data = bytes,
+						  .length = n,
+						  .addr = addr + at,
+						  .rkey = rkey});
+		soft_post(qp, &(struct soft_work){.id = 6,
+						  .opcode = MROCE_OP_READ,
+						  .data = got,
+						  .length = AREA - 8,
+						  .addr = addr + 8,
+						  .rkey = rkey});
+		soft_post(qp, &(struct soft_work){.id = 7,
+						  .opcode = MROCE_OP_FETCH_ADD,
+						  .data = bytes,
+						  .length = 8,
+						  .addr = addr,
+						  .rkey = rkey,
+						  .compare_add = 1});
 		mine("a Write");
 		mine("a READ");
 		mine("an atomic");
 		compare(got, shadow + 8, AREA - 8, "what a READ brought");
 		memcpy(got, bytes, 8);
 		if (memcmp(bytes, &counter, 8))
-			die("an atomic found %" PRIu64 ", %" PRIu64 " were carried out", *(uint64_t *)(void *)got, counter);
+			die("an atomic found %" PRIu64 ", %" PRIu64 " were carried out",
+			    *(uint64_t *)(void *)got, counter);
 		counter++;
 		/* Sends to it */
 		length = random64() % BUFFER;
 		fill(bytes, length);
-		if (rounds & 1)		/* half of them before there is a buffer */
+		if (rounds & 1) /* half of them before there is a buffer */
 			ask("receive %u -1 1 %u %u %u", target_qp, mr, AREA, BUFFER);
-		soft_post(qp, &(struct soft_work){ .id = 8, .opcode = MROCE_OP_SEND, .data = bytes, .length = length });
+		soft_post(qp, &(struct soft_work){.id = 8,
+						  .opcode = MROCE_OP_SEND,
+						  .data = bytes,
+						  .length = length});
 		if (!(rounds & 1))
 			ask("receive %u -1 1 %u %u %u", target_qp, mr, AREA, BUFFER);
 		mine("a Send");
@@ -262,7 +288,8 @@ int main(int argc, char **argv)
 		its(target_qp, "the target's Write", &i);
 		compare(memory, shadow + 8, n, "what the target wrote");
 		fill(memory, n);
-		ask("send %u 2 5 %u %u %u 10000000 %x 0 0 0 1", target_qp, mr, AREA + BUFFER, n, own_rkey);
+		ask("send %u 2 5 %u %u %u 10000000 %x 0 0 0 1", target_qp, mr, AREA + BUFFER, n,
+		    own_rkey);
 		its(target_qp, "the target's READ", &i);
 		peek(mr, AREA + BUFFER, got, n);
 		compare(got, memory, n, "what the target read");
@@ -277,7 +304,8 @@ int main(int argc, char **argv)
 		moved += AREA + 4 * 4096 + 3 * n;
 		rounds++;
 	}
-	printf("ok - %" PRIu64 " rounds, %" PRIu64 " MB, every byte as it ought to be; %" PRIu64 " packets lost, %" PRIu64 " passed\n",
+	printf("ok - %" PRIu64 " rounds, %" PRIu64 " MB, every byte as it ought to be; %" PRIu64
+	       " packets lost, %" PRIu64 " passed\n",
 	       rounds, moved >> 20, lost, passed_on);
 	soft_free(node);
 	free(memory);

@@ -21,10 +21,10 @@ extern const struct chapter chapter_handshake, chapter_malformed, chapter_format
 	chapter_streams, chapter_datagrams, chapter_limits;
 
 static const struct chapter *const chapters[] = {
-	&chapter_handshake, &chapter_malformed, &chapter_formats, &chapter_placement,
-	&chapter_sack, &chapter_refusals, &chapter_requester, &chapter_order, &chapter_acks,
-	&chapter_loss, &chapter_congestion, &chapter_paths, &chapter_planes, &chapter_streams,
-	&chapter_datagrams, &chapter_limits,
+	&chapter_handshake, &chapter_malformed, &chapter_formats,    &chapter_placement,
+	&chapter_sack,	    &chapter_refusals,	&chapter_requester,  &chapter_order,
+	&chapter_acks,	    &chapter_loss,	&chapter_congestion, &chapter_paths,
+	&chapter_planes,    &chapter_streams,	&chapter_datagrams,  &chapter_limits,
 };
 enum { CHAPTERS = sizeof(chapters) / sizeof(*chapters) };
 
@@ -56,11 +56,13 @@ static void gather(void)
 
 				v->chapter = chapters[i];
 				v->c = c;
-				v->ms = k;	/* until it runs: which of several */
+				v->ms = k; /* until it runs: which of several */
 				if (c->count || namesake(chapters[i], c))
-					snprintf(v->name, sizeof(v->name), "%s.%s-%ld", chapters[i]->name, c->name, c->arg + k);
+					snprintf(v->name, sizeof(v->name), "%s.%s-%ld",
+						 chapters[i]->name, c->name, c->arg + k);
 				else
-					snprintf(v->name, sizeof(v->name), "%s.%s", chapters[i]->name, c->name);
+					snprintf(v->name, sizeof(v->name), "%s.%s",
+						 chapters[i]->name, c->name);
 			}
 		}
 }
@@ -105,7 +107,8 @@ static int list(void)
 	unsigned int i;
 
 	for (i = 0; i < cases; i++)
-		printf("%s\t%s\t%s\n", verdicts[i].name, verdicts[i].c->clauses, verdicts[i].c->says);
+		printf("%s\t%s\t%s\n", verdicts[i].name, verdicts[i].c->clauses,
+		       verdicts[i].c->says);
 	return 0;
 }
 
@@ -113,7 +116,8 @@ static int own_addresses(struct t *t, char *text)
 {
 	char *word, *save;
 
-	for (word = strtok_r(text, ",", &save); word && t->owns < OWN; word = strtok_r(NULL, ",", &save))
+	for (word = strtok_r(text, ",", &save); word && t->owns < OWN;
+	     word = strtok_r(NULL, ",", &save))
 		if (address_parse(word, &t->own[t->owns++]))
 			return -1;
 	return t->owns ? 0 : -1;
@@ -121,29 +125,38 @@ static int own_addresses(struct t *t, char *text)
 
 static void usage(FILE *f)
 {
-	fprintf(f, "usage: mroce-conform --target ADDRESS --own ADDRESS[,ADDRESS...] [OPTION...] [CASE...]\n"
+	fprintf(f,
+		"usage: mroce-conform --target ADDRESS --own ADDRESS[,ADDRESS...] [OPTION...] "
+		"[CASE...]\n"
 		"       mroce-conform --list\n"
-		"  --agent ADDRESS    of the agent, if not the target's;  --port PORT  its TCP port (19790)\n"
+		"  --agent ADDRESS    of the agent, if not the target's;  --port PORT  its TCP "
+		"port (19790)\n"
 		"  --json FILE        the verdicts, as JSON\n"
-		"  --html FILE        a report for acceptance, with the clauses of the specification\n"
+		"  --html FILE        a report for acceptance, with the clauses of the "
+		"specification\n"
 		"  --spec FILE        the specification (%s)\n"
-		"  --seed N           of the random numbers;  --patience N  factor of every wait (1)\n"
-		"  --thin N           of each family of cases the first, the last and every Nth;  --stop  at the first failure\n"
+		"  --seed N           of the random numbers;  --patience N  factor of every wait "
+		"(1)\n"
+		"  --thin N           of each family of cases the first, the last and every Nth;  "
+		"--stop  at the first failure\n"
 		"  --verbose          each packet that comes, on standard error\n"
-		"A CASE is the beginning of a name: a chapter, or one of its cases.\n", SPECIFICATION);
+		"A CASE is the beginning of a name: a chapter, or one of its cases.\n",
+		SPECIFICATION);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "target", 1, NULL, 't' }, { "own", 1, NULL, 'o' }, { "agent", 1, NULL, 'a' }, { "port", 1, NULL, 'p' },
-		{ "json", 1, NULL, 'j' }, { "html", 1, NULL, 'h' }, { "spec", 1, NULL, 's' }, { "seed", 1, NULL, 'r' },
-		{ "patience", 1, NULL, 'P' }, { "verbose", 0, NULL, 'v' }, { "list", 0, NULL, 'l' },
-		{ "help", 0, NULL, 'H' }, { "stop", 0, NULL, 'S' }, { "thin", 1, NULL, 'T' }, { 0 },
+		{"target", 1, NULL, 't'},  {"own", 1, NULL, 'o'},  {"agent", 1, NULL, 'a'},
+		{"port", 1, NULL, 'p'},	   {"json", 1, NULL, 'j'}, {"html", 1, NULL, 'h'},
+		{"spec", 1, NULL, 's'},	   {"seed", 1, NULL, 'r'}, {"patience", 1, NULL, 'P'},
+		{"verbose", 0, NULL, 'v'}, {"list", 0, NULL, 'l'}, {"help", 0, NULL, 'H'},
+		{"stop", 0, NULL, 'S'},	   {"thin", 1, NULL, 'T'}, {0},
 	};
-	static struct t t = { .patience = 1, .agent = -1 };
-	const char *agent = NULL, *port = "19790", *json = NULL, *html = NULL, *spec = SPECIFICATION, *target = NULL;
-	unsigned int i, n = 0, count[3] = { 0 };
+	static struct t t = {.patience = 1, .agent = -1};
+	const char *agent = NULL, *port = "19790", *json = NULL, *html = NULL,
+		   *spec = SPECIFICATION, *target = NULL;
+	unsigned int i, n = 0, count[3] = {0};
 	bool stop = false;
 	int option, e = 0;
 
@@ -204,7 +217,8 @@ int main(int argc, char **argv)
 	}
 	if (script_open(&t, agent ? agent : target, port))
 		return 2;
-	printf("TAP version 13\n# target %s, seed %" PRIu64 "; it offers%s\n", target, t.seed, t.caps);
+	printf("TAP version 13\n# target %s, seed %" PRIu64 "; it offers%s\n", target, t.seed,
+	       t.caps);
 	for (i = 0; i < cases; i++)
 		if (wanted(&verdicts[i], argv + optind, argc - optind)) {
 			run_case(&t, &verdicts[i], i);
@@ -214,7 +228,8 @@ int main(int argc, char **argv)
 			if (verdicts[i].what == FAILED && stop)
 				break;
 		}
-	printf("1..%u\n# %u passed, %u failed, %u skipped\n", n, count[PASSED], count[FAILED], count[SKIPPED]);
+	printf("1..%u\n# %u passed, %u failed, %u skipped\n", n, count[PASSED], count[FAILED],
+	       count[SKIPPED]);
 	if (json)
 		e |= report_json(json, &t, verdicts, n);
 	if (html)

@@ -9,7 +9,8 @@
 
 #include "script.h"
 
-static const char *const words[] = { [PASSED] = "passed", [FAILED] = "failed", [SKIPPED] = "skipped" };
+static const char *const words[] = {
+	[PASSED] = "passed", [FAILED] = "failed", [SKIPPED] = "skipped"};
 
 void report_tap(const struct verdict *v, unsigned int n)
 {
@@ -64,7 +65,9 @@ int report_json(const char *file, const struct t *t, const struct verdict *v, un
 	fprintf(f, "{\n \"target\": \"%s\", \"seed\": %" PRIu64 ", \"cases\": [\n",
 		address_text(&t->target, address, sizeof(address)), t->seed);
 	for (i = 0; i < n; i++) {
-		fprintf(f, "  { \"name\": \"%s\", \"clauses\": \"%s\", \"verdict\": \"%s\", \"ms\": %" PRIu64 ", \"says\": \"",
+		fprintf(f,
+			"  { \"name\": \"%s\", \"clauses\": \"%s\", \"verdict\": \"%s\", \"ms\": "
+			"%" PRIu64 ", \"says\": \"",
 			v[i].name, v[i].c->clauses, words[v[i].what], v[i].ms);
 		escaped(f, v[i].c->says, false);
 		fputs("\", \"why\": \"", f);
@@ -114,7 +117,7 @@ static void clause(FILE *f, const char *text, const char *label)
 	fputs("<details><summary>", f);
 	fprintf(f, "[%s]</summary>", label);
 	while (++at != end) {
-		char one[2] = { *at, 0 };
+		char one[2] = {*at, 0};
 
 		if (*at == '`' || *at == '*')
 			continue;
@@ -123,12 +126,14 @@ static void clause(FILE *f, const char *text, const char *label)
 	fputs("</details>", f);
 }
 
-int report_html(const char *file, const char *spec, const struct t *t, const struct verdict *v, unsigned int n)
+int report_html(const char *file, const char *spec, const struct t *t, const struct verdict *v,
+		unsigned int n)
 {
-	static const char *const colour[] = { [PASSED] = "#2a7", [FAILED] = "#c33", [SKIPPED] = "#888" };
+	static const char *const colour[] = {
+		[PASSED] = "#2a7", [FAILED] = "#c33", [SKIPPED] = "#888"};
 	const struct chapter *chapter = NULL;
 	char address[64], *text = slurp(spec), label[24];
-	unsigned int i, count[3] = { 0 };
+	unsigned int i, count[3] = {0};
 	FILE *f = opened(file);
 
 	if (!f) {
@@ -136,27 +141,38 @@ int report_html(const char *file, const char *spec, const struct t *t, const str
 		return 1;
 	}
 	if (!text)
-		fprintf(stderr, "mroce-conform: no specification at %s: the report has its clauses' numbers only (--spec)\n", spec);
+		fprintf(stderr,
+			"mroce-conform: no specification at %s: the report has its clauses' "
+			"numbers only (--spec)\n",
+			spec);
 	for (i = 0; i < n; i++)
 		count[v[i].what]++;
-	fprintf(f, "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>MetaRoCE conformance</title><style>"
+	fprintf(f,
+		"<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>MetaRoCE "
+		"conformance</title><style>"
 		"body{font:15px/1.4 sans-serif;max-width:75em;margin:2em auto;padding:0 1em}"
-		"table{border-collapse:collapse;width:100%%}td,th{border-top:1px solid #ccc;padding:.3em .5em;text-align:left;"
-		"vertical-align:top}details{white-space:pre-wrap;font-size:90%%}code{font-size:90%%}</style>"
+		"table{border-collapse:collapse;width:100%%}td,th{border-top:1px solid "
+		"#ccc;padding:.3em .5em;text-align:left;"
+		"vertical-align:top}details{white-space:pre-wrap;font-size:90%%}code{font-size:90%%"
+		"}</style>"
 		"<h1>MetaRoCE, version 1: conformance of %s</h1>"
-		"<p>%u cases: %u passed, %u failed, %u skipped. Seed %" PRIu64 ". Offered:%s.</p>\n",
-		address_text(&t->target, address, sizeof(address)), n, count[PASSED], count[FAILED], count[SKIPPED], t->seed,
-		t->caps);
+		"<p>%u cases: %u passed, %u failed, %u skipped. Seed %" PRIu64
+		". Offered:%s.</p>\n",
+		address_text(&t->target, address, sizeof(address)), n, count[PASSED], count[FAILED],
+		count[SKIPPED], t->seed, t->caps);
 	for (i = 0; i < n; i++) {
 		const char *c = v[i].c->clauses;
 		int used;
 
 		if (v[i].chapter != chapter) {
-			fprintf(f, "%s<h2>%s</h2><table><tr><th>verdict<th>case<th>what is judged<th>clauses\n",
+			fprintf(f,
+				"%s<h2>%s</h2><table><tr><th>verdict<th>case<th>what is "
+				"judged<th>clauses\n",
 				chapter ? "</table>" : "", v[i].chapter->title);
 			chapter = v[i].chapter;
 		}
-		fprintf(f, "<tr><td style=\"color:%s\">%s<td><code>%s</code><td>", colour[v[i].what], words[v[i].what], v[i].name);
+		fprintf(f, "<tr><td style=\"color:%s\">%s<td><code>%s</code><td>",
+			colour[v[i].what], words[v[i].what], v[i].name);
 		escaped(f, v[i].c->says, true);
 		if (v[i].why) {
 			fputs("<br><b>", f);

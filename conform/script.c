@@ -71,21 +71,30 @@ static uint32_t stamp_now(void)
 
 /* ---- sending */
 
-void header(struct mroce_wire_base *b, uint8_t type, uint8_t path, uint8_t epoch, uint32_t number, uint64_t id)
+void header(struct mroce_wire_base *b, uint8_t type, uint8_t path, uint8_t epoch, uint32_t number,
+	    uint64_t id)
 {
-	*b = (struct mroce_wire_base){ MROCE_WIRE_VERSION, type, path, epoch, htobe32(number), htobe64(id) };
+	*b = (struct mroce_wire_base){MROCE_WIRE_VERSION, type,	      path, epoch,
+				      htobe32(number),	  htobe64(id)};
 }
 
-void send_raw(struct t *t, const struct soft_address *from, uint16_t port, uint8_t tos, const void *bytes, size_t length)
+void send_raw(struct t *t, const struct soft_address *from, uint16_t port, uint8_t tos,
+	      const void *bytes, size_t length)
 {
 	send_to(t, from, &t->target, port, tos, bytes, length);
 }
 
-void send_to(struct t *t, const struct soft_address *from, const struct soft_address *to, uint16_t port, uint8_t tos,
-	     const void *bytes, size_t length)
+void send_to(struct t *t, const struct soft_address *from, const struct soft_address *to,
+	     uint16_t port, uint8_t tos, const void *bytes, size_t length)
 {
 	struct soft_datagram d = {
-		.from = *from, .to = *to, .port = port, .tos = tos, .hops = t->hops, .bytes = bytes, .length = length,
+		.from = *from,
+		.to = *to,
+		.port = port,
+		.tos = tos,
+		.hops = t->hops,
+		.bytes = bytes,
+		.length = length,
 	};
 
 	if (udp_send(t->udp, &d) && errno != ECONNREFUSED && errno != EMSGSIZE)
@@ -108,10 +117,12 @@ uint32_t send_numbered(struct t *t, struct out *o, unsigned int path, void *byte
 
 static unsigned int payload_of(const struct soft_address *a)
 {
-	return 1500 - (a->gid[10] == 0xff && !a->gid[0] ? 20 : 40) - 8 - sizeof(struct mroce_wire_data);
+	return 1500 - (a->gid[10] == 0xff && !a->gid[0] ? 20 : 40) - 8 -
+	       sizeof(struct mroce_wire_data);
 }
 
-void hello_make(struct t *t, struct peer *p, struct mroce_wire_hello *w, uint64_t own_id, uint32_t half)
+void hello_make(struct t *t, struct peer *p, struct mroce_wire_hello *w, uint64_t own_id,
+		uint32_t half)
 {
 	memset(w, 0, sizeof(*w));
 	header(&w->base, MROCE_T_HELLO, 0, 0, 0, 0);
@@ -236,7 +247,8 @@ struct out *out_new(struct t *t, struct peer *p)
 	need(t, !(got->flags & MROCE_H_COOKIE), "HELLO with its cookie was answered by a cookie");
 	o->id = be64toh(got->own_id);
 	o->instance = be64toh(got->instance);
-	o->payload = be16toh(got->max_payload) < payload_of(&p->own) ? be16toh(got->max_payload) : payload_of(&p->own);
+	o->payload = be16toh(got->max_payload) < payload_of(&p->own) ? be16toh(got->max_payload)
+								     : payload_of(&p->own);
 	o->paths = got->npaths;
 	for (i = 0; i < PATHS; i++) {
 		o->path[i].number = 1;
@@ -259,7 +271,7 @@ struct out *out_shared(struct t *t, struct peer *p)
 		o = p->pool = out_new(t, p);
 		for (at = &t->outs; *at != o; at = &(*at)->next)
 			;
-		*at = o->next;		/* it outlives the case */
+		*at = o->next; /* it outlives the case */
 	}
 	for (i = 0; o->uses && i < PATHS; i++) {
 		o->path[i].epoch++;
@@ -290,9 +302,10 @@ void in_note(struct in *in, const struct packet *p, uint64_t now, bool take)
 	path->packets++;
 	path->ce += (p->d.tos & 3) == CE;
 	path->bytes += b->type == MROCE_T_DATA ? p->data.bytes : 0;
-	stamp = b->type == MROCE_T_DATA ? p->data.stamp : b->type == MROCE_T_OPEN ?
-		be32toh(((const struct mroce_wire_open *)p->bytes)->stamp) :
-		be32toh(((const struct mroce_wire_control *)p->bytes)->stamp);
+	stamp = b->type == MROCE_T_DATA ? p->data.stamp
+		: b->type == MROCE_T_OPEN
+			? be32toh(((const struct mroce_wire_open *)p->bytes)->stamp)
+			: be32toh(((const struct mroce_wire_control *)p->bytes)->stamp);
 	if (!path->stamp_at || before(path->stamp, stamp)) {
 		path->stamp = stamp;
 		path->stamp_at = now;
@@ -305,7 +318,8 @@ void in_note(struct in *in, const struct packet *p, uint64_t now, bool take)
 		else
 			while (by--) {
 				for (i = 3; i; i--)
-					path->bits[i] = path->bits[i] << 1 | path->bits[i - 1] >> 63;
+					path->bits[i] =
+						path->bits[i] << 1 | path->bits[i - 1] >> 63;
 				path->bits[0] <<= 1;
 			}
 	}
@@ -314,12 +328,13 @@ void in_note(struct in *in, const struct packet *p, uint64_t now, bool take)
 		path->bits[by / 64] |= 1ULL << by % 64;
 }
 
-void ack_in(struct t *t, struct in *in, unsigned int path, const struct mroce_wire_record *records, unsigned int n)
+void ack_in(struct t *t, struct in *in, unsigned int path, const struct mroce_wire_record *records,
+	    unsigned int n)
 {
 	struct {
 		struct mroce_wire_ack ack;
 		struct mroce_wire_record record[MROCE_MAX_RECORDS];
-	} w = { 0 };
+	} w = {0};
 	struct in_path *p = &in->path[path];
 	unsigned int i;
 
@@ -368,8 +383,9 @@ static void hello_answer(struct t *t, const struct packet *p)
 		half->instance = be64toh(in->instance);
 		half->id = random_of(t) | 1;
 		half->paths = in->npaths;
-		half->payload = be16toh(in->max_payload) < payload_of(&p->d.to) ? be16toh(in->max_payload) :
-			payload_of(&p->d.to);
+		half->payload = be16toh(in->max_payload) < payload_of(&p->d.to)
+					? be16toh(in->max_payload)
+					: payload_of(&p->d.to);
 		half->next = peer->in;
 		peer->in = half;
 	}
@@ -386,8 +402,13 @@ static void open_answer(struct t *t, struct in *in, const struct packet *p)
 {
 	const struct mroce_wire_open *o = (const void *)p->bytes;
 	struct mroce_wire_open w = {
-		.own_qpn = o->peer_qpn, .peer_qpn = o->own_qpn, .to = o->stream, .attempt = o->attempt,
-		.log_packets = 12, .log_messages = 10, .status = MROCE_OPEN_NOT_READY,
+		.own_qpn = o->peer_qpn,
+		.peer_qpn = o->own_qpn,
+		.to = o->stream,
+		.attempt = o->attempt,
+		.log_packets = 12,
+		.log_messages = 10,
+		.status = MROCE_OPEN_NOT_READY,
 	};
 	struct stream *s;
 
@@ -425,8 +446,13 @@ static void refuse(struct t *t, struct in *in, const struct packet *p)
 {
 	struct in_path *path = &in->path[base_of(p)->path];
 	struct mroce_wire_record r = {
-		.kind = MROCE_R_NACK, .reason = t->refuse, .timer = t->refuse_timer, .stream = htobe32(t->withhold->id),
-		.spn = htobe32(p->data.spn), .number = base_of(p)->number, .value = htobe32(p->data.msn),
+		.kind = MROCE_R_NACK,
+		.reason = t->refuse,
+		.timer = t->refuse_timer,
+		.stream = htobe32(t->withhold->id),
+		.spn = htobe32(p->data.spn),
+		.number = base_of(p)->number,
+		.value = htobe32(p->data.msn),
 	};
 	uint32_t behind;
 
@@ -475,7 +501,8 @@ static bool behind(struct t *t, struct packet *p)
 
 /* ---- receiving */
 
-static void keep(struct t *t, const struct soft_datagram *d, const uint8_t *bytes, size_t length, unsigned int index)
+static void keep(struct t *t, const struct soft_datagram *d, const uint8_t *bytes, size_t length,
+		 unsigned int index)
 {
 	struct packet *p = calloc(1, sizeof(*p) + length);
 	size_t used;
@@ -490,8 +517,9 @@ static void keep(struct t *t, const struct soft_datagram *d, const uint8_t *byte
 	if (base_of(p)->type == MROCE_T_DATA)
 		data_parse(p->bytes, length, &p->data, &used);
 	if (t->verbose)
-		fprintf(stderr, "# %s path %u epoch %u number %u, %zu bytes\n", type_name(base_of(p)->type), base_of(p)->path,
-			base_of(p)->epoch, be32toh(base_of(p)->number), length);
+		fprintf(stderr, "# %s path %u epoch %u number %u, %zu bytes\n",
+			type_name(base_of(p)->type), base_of(p)->path, base_of(p)->epoch,
+			be32toh(base_of(p)->number), length);
 	if (behind(t, p)) {
 		free(p);
 		return;
@@ -598,7 +626,14 @@ void forget(struct t *t)
 struct message message(struct stream *s, uint8_t op, const void *data, uint32_t length)
 {
 	struct message m = {
-		.s = s, .op = op, .data = data, .length = length, .psize = 1024, .first = s->spn, .msn = s->msn++, .rsn = s->rsn,
+		.s = s,
+		.op = op,
+		.data = data,
+		.length = length,
+		.psize = 1024,
+		.first = s->spn,
+		.msn = s->msn++,
+		.rsn = s->rsn,
 	};
 
 	m.packets = packets_of(op, length, m.psize);
@@ -627,7 +662,8 @@ struct message read_at(struct stream *s, unsigned int offset, uint32_t length)
 	return m;
 }
 
-struct message atomic_at(struct stream *s, uint8_t op, unsigned int offset, const struct mroce_wire_atomic *a)
+struct message atomic_at(struct stream *s, uint8_t op, unsigned int offset,
+			 const struct mroce_wire_atomic *a)
 {
 	struct message m = message(s, op, a, 8);
 
@@ -648,12 +684,13 @@ size_t message_packet(struct t *t, const struct message *m, uint32_t index, void
 	w->rsn = htobe32(m->rsn);
 	w->offset = htobe32(offset);
 	w->length = htobe32(m->length);
-	w->addr = htobe64(m->addr + (m->op == MROCE_OP_WRITE || m->op == MROCE_OP_WRITE_IMM ? offset : 0));
+	w->addr = htobe64(m->addr +
+			  (m->op == MROCE_OP_WRITE || m->op == MROCE_OP_WRITE_IMM ? offset : 0));
 	w->rkey = htobe32(m->rkey);
 	w->imm = htobe32(m->imm);
 	w->opcode = m->op;
-	w->flags = (index ? 0 : MROCE_F_FIRST) | (index == m->packets - 1 ? MROCE_F_LAST : 0) | m->flags | t->ackreq |
-		(op_response(m->op) ? MROCE_F_RESPONSE : 0);
+	w->flags = (index ? 0 : MROCE_F_FIRST) | (index == m->packets - 1 ? MROCE_F_LAST : 0) |
+		   m->flags | t->ackreq | (op_response(m->op) ? MROCE_F_RESPONSE : 0);
 	w->psize = htobe16(m->psize);
 	w->stamp = htobe32(stamp_now());
 	w->floor = htobe32(op_response(m->op) ? 0 : m->s->floor);
@@ -683,16 +720,21 @@ uint32_t message_send_all(struct t *t, const struct message *m, unsigned int pat
 
 uint32_t probe_send(struct t *t, struct out *o, unsigned int path)
 {
-	struct mroce_wire_control w = { .op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ, .stamp = htobe32(stamp_now()) };
+	struct mroce_wire_control w = {
+		.op = MROCE_C_PROBE, .flags = MROCE_F_ACKREQ, .stamp = htobe32(stamp_now())};
 
 	w.base.type = MROCE_T_PROBE;
 	return send_numbered(t, o, path, &w, sizeof(w));
 }
 
-uint32_t control_send(struct t *t, struct out *o, unsigned int path, uint8_t op, uint32_t stream, uint32_t value)
+uint32_t control_send(struct t *t, struct out *o, unsigned int path, uint8_t op, uint32_t stream,
+		      uint32_t value)
 {
 	struct mroce_wire_control w = {
-		.op = op, .flags = MROCE_F_ACKREQ, .stream = htobe32(stream), .value = htobe32(value),
+		.op = op,
+		.flags = MROCE_F_ACKREQ,
+		.stream = htobe32(stream),
+		.value = htobe32(value),
 		.stamp = htobe32(stamp_now()),
 	};
 
@@ -700,12 +742,20 @@ uint32_t control_send(struct t *t, struct out *o, unsigned int path, uint8_t op,
 	return send_numbered(t, o, path, &w, sizeof(w));
 }
 
-void respond(struct t *t, struct stream *s, const struct packet *request, uint8_t op, const void *data, uint32_t length,
-	     uint32_t imm, uint32_t spn, uint32_t msn)
+void respond(struct t *t, struct stream *s, const struct packet *request, uint8_t op,
+	     const void *data, uint32_t length, uint32_t imm, uint32_t spn, uint32_t msn)
 {
 	struct message m = {
-		.s = s, .op = op, .data = data, .length = length, .psize = 1024, .first = spn, .msn = msn,
-		.rsn = request->data.msn, .imm = imm, .packets = packets_of(op, length, 1024),
+		.s = s,
+		.op = op,
+		.data = data,
+		.length = length,
+		.psize = 1024,
+		.first = spn,
+		.msn = msn,
+		.rsn = request->data.msn,
+		.imm = imm,
+		.packets = packets_of(op, length, 1024),
 	};
 
 	message_send_all(t, &m, 0);
@@ -767,6 +817,7 @@ struct in *in_of(struct t *t, struct peer *p)
 
 	while (!p->in && now_ms() < end)
 		run(t, 1);
-	need(t, p->in, "the target says no HELLO, though a queue pair is connected to this address");
+	need(t, p->in,
+	     "the target says no HELLO, though a queue pair is connected to this address");
 	return p->in;
 }

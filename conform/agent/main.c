@@ -154,12 +154,13 @@ static int do_qp(const char *a)
 
 static int do_rtr(const char *a)
 {
-	struct agent_connect c = { .hops = 64 };
+	struct agent_connect c = {.hops = 64};
 	unsigned int qp;
 	char address[64];
 
-	if (sscanf(a, "%u %63s %u %u %u %u %u %u %u", &qp, address, &c.qpn, &c.rq_psn, &c.rnr_timer, &c.reads, &c.mtu,
-		   &c.traffic_class, &c.hops) < 7 || gid_parse(address, c.gid))
+	if (sscanf(a, "%u %63s %u %u %u %u %u %u %u", &qp, address, &c.qpn, &c.rq_psn, &c.rnr_timer,
+		   &c.reads, &c.mtu, &c.traffic_class, &c.hops) < 7 ||
+	    gid_parse(address, c.gid))
 		return EINVAL;
 	ok("ok");
 	return backend_rtr(qp, &c);
@@ -167,10 +168,11 @@ static int do_rtr(const char *a)
 
 static int do_rts(const char *a)
 {
-	struct agent_connect c = { 0 };
+	struct agent_connect c = {0};
 	unsigned int qp;
 
-	if (sscanf(a, "%u %u %u %u %u %u", &qp, &c.sq_psn, &c.timeout, &c.retry, &c.rnr_retry, &c.reads) != 6)
+	if (sscanf(a, "%u %u %u %u %u %u", &qp, &c.sq_psn, &c.timeout, &c.retry, &c.rnr_retry,
+		   &c.reads) != 6)
 		return EINVAL;
 	ok("ok");
 	return backend_rts(qp, &c);
@@ -215,13 +217,16 @@ static int do_receive(const char *a)
 
 static int do_send(const char *a)
 {
-	struct agent_work w = { 0 };
+	struct agent_work w = {0};
 	unsigned int qp;
 	char address[64] = "";
 
-	if (sscanf(a, "%u %" SCNu64 " %u %u %u %u %" SCNx64 " %x %u %" SCNu64 " %" SCNu64 " %u %63s %u %x", &qp, &w.id,
-		   &w.opcode, &w.mr, &w.offset, &w.length, &w.addr, &w.rkey, &w.imm, &w.compare_add, &w.swap, &w.flags,
-		   address, &w.qpn, &w.qkey) < 12 || (*address && gid_parse(address, w.gid)))
+	if (sscanf(a,
+		   "%u %" SCNu64 " %u %u %u %u %" SCNx64 " %x %u %" SCNu64 " %" SCNu64
+		   " %u %63s %u %x",
+		   &qp, &w.id, &w.opcode, &w.mr, &w.offset, &w.length, &w.addr, &w.rkey, &w.imm,
+		   &w.compare_add, &w.swap, &w.flags, address, &w.qpn, &w.qkey) < 12 ||
+	    (*address && gid_parse(address, w.gid)))
 		return EINVAL;
 	ok("ok");
 	return backend_send(qp, &w);
@@ -229,15 +234,15 @@ static int do_send(const char *a)
 
 static int do_poll(const char *a)
 {
-	struct agent_completion c = { 0 };
+	struct agent_completion c = {0};
 	int e = backend_poll(atoi(a), &c);
 
 	if (e == EAGAIN) {
 		ok("ok none");
 		return 0;
 	}
-	ok("ok %" PRIu64 " %u %u %u %u %u %u %u", c.id, c.status, c.opcode, c.receive, c.length, c.with_imm, c.imm,
-	   c.src_qpn);
+	ok("ok %" PRIu64 " %u %u %u %u %u %u %u", c.id, c.status, c.opcode, c.receive, c.length,
+	   c.with_imm, c.imm, c.src_qpn);
 	return e;
 }
 
@@ -257,10 +262,11 @@ static const struct {
 	const char *name;
 	int (*run)(const char *words);
 } requests[] = {
-	{ "hello", do_hello }, { "clear", do_clear }, { "mr", do_mr }, { "dereg", do_dereg }, { "peek", do_peek },
-	{ "poke", do_poke }, { "fill", do_fill }, { "srq", do_srq }, { "qp", do_qp }, { "rtr", do_rtr },
-	{ "rts", do_rts }, { "state", do_state }, { "modify", do_modify }, { "drop", do_drop },
-	{ "receive", do_receive }, { "send", do_send }, { "poll", do_poll }, { "attach", do_attach },
+	{"hello", do_hello},   {"clear", do_clear},   {"mr", do_mr},	       {"dereg", do_dereg},
+	{"peek", do_peek},     {"poke", do_poke},     {"fill", do_fill},       {"srq", do_srq},
+	{"qp", do_qp},	       {"rtr", do_rtr},	      {"rts", do_rts},	       {"state", do_state},
+	{"modify", do_modify}, {"drop", do_drop},     {"receive", do_receive}, {"send", do_send},
+	{"poll", do_poll},     {"attach", do_attach},
 };
 
 static void request(char *text)
@@ -310,7 +316,8 @@ static void serve(int fd)
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_port = htons(19790), .sin6_addr = IN6ADDR_ANY_INIT };
+	struct sockaddr_in6 a = {
+		.sin6_family = AF_INET6, .sin6_port = htons(19790), .sin6_addr = IN6ADDR_ANY_INIT};
 	int option, on = 1, off = 0, once = 0, l = socket(AF_INET6, SOCK_STREAM, 0), fd;
 	uint8_t gid[16];
 

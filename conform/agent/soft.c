@@ -15,7 +15,7 @@
 static struct soft *node;
 static struct udp *udp;
 static uint64_t due;
-static unsigned int loss, rng = 1;	/* of a thousand packets sent */
+static unsigned int loss, rng = 1; /* of a thousand packets sent */
 
 static struct {
 	uint8_t *memory;
@@ -35,7 +35,7 @@ static void carry(void *context, const struct soft_datagram *d)
 
 int backend_open(int argc, char **argv)
 {
-	struct soft_config c = { .mtu = 1500, .paths = 4, .seed = 1, .send = carry };
+	struct soft_config c = {.mtu = 1500, .paths = 4, .seed = 1, .send = carry};
 	int option;
 
 	/* main.c has taken its own words: these begin anew, without a name of a program */
@@ -100,7 +100,7 @@ static void work(uint64_t wait)
 
 void backend_wait(int fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	udp_watch(udp, fd);
 	while (poll(&p, 1, 0) != 1)
@@ -118,7 +118,8 @@ void backend_clear(void)
 	}
 }
 
-int backend_mr(unsigned int size, unsigned int access, unsigned int *mr, uint64_t *addr, uint32_t *rkey)
+int backend_mr(unsigned int size, unsigned int access, unsigned int *mr, uint64_t *addr,
+	       uint32_t *rkey)
 {
 	unsigned int i;
 
@@ -149,7 +150,8 @@ int backend_dereg(unsigned int mr)
 
 uint8_t *backend_memory(unsigned int mr, unsigned int offset, unsigned int length)
 {
-	if (mr >= OBJECTS || !mrs[mr].memory || offset > mrs[mr].size || length > mrs[mr].size - offset)
+	if (mr >= OBJECTS || !mrs[mr].memory || offset > mrs[mr].size ||
+	    length > mrs[mr].size - offset)
 		return NULL;
 	return mrs[mr].memory + offset;
 }
@@ -161,8 +163,8 @@ int backend_srq(unsigned int depth, unsigned int *srq)
 	return EOPNOTSUPP;
 }
 
-int backend_qp(const char *type, unsigned int access, unsigned int sends, unsigned int receives, int srq, unsigned int *qp,
-	       uint32_t *qpn)
+int backend_qp(const char *type, unsigned int access, unsigned int sends, unsigned int receives,
+	       int srq, unsigned int *qp, uint32_t *qpn)
 {
 	unsigned int i;
 
@@ -174,7 +176,11 @@ int backend_qp(const char *type, unsigned int access, unsigned int sends, unsign
 		;
 	if (i == OBJECTS)
 		return ENOMEM;
-	qps[i] = soft_qp(node, !strcmp(type, "rc") ? SOFT_RC : !strcmp(type, "uc") ? SOFT_UC : SOFT_UD, access);
+	qps[i] = soft_qp(node,
+			 !strcmp(type, "rc")   ? SOFT_RC
+			 : !strcmp(type, "uc") ? SOFT_UC
+					       : SOFT_UD,
+			 access);
 	if (!qps[i])
 		return ENOMEM;
 	if (!strcmp(type, "ud"))
@@ -190,8 +196,12 @@ int backend_rtr(unsigned int qp, const struct agent_connect *c)
 
 	if (qp >= OBJECTS || !qps[qp])
 		return EINVAL;
-	*s = (struct soft_connect){ .qpn = c->qpn, .rq_psn = c->rq_psn, .rnr_timer = c->rnr_timer, .reads = c->reads,
-				    .mtu = 128 << c->mtu, .sq_psn = c->sq_psn };
+	*s = (struct soft_connect){.qpn = c->qpn,
+				   .rq_psn = c->rq_psn,
+				   .rnr_timer = c->rnr_timer,
+				   .reads = c->reads,
+				   .mtu = 128 << c->mtu,
+				   .sq_psn = c->sq_psn};
 	memcpy(s->to.gid, c->gid, 16);
 	return soft_ready_to_receive(qps[qp], s);
 }
@@ -205,7 +215,7 @@ int backend_rts(unsigned int qp, const struct agent_connect *c)
 
 int backend_state(unsigned int qp, unsigned int *state)
 {
-	static const unsigned int ibv[] = { 0, 1, 2, 3, 6 };
+	static const unsigned int ibv[] = {0, 1, 2, 3, 6};
 
 	if (qp >= OBJECTS || !qps[qp])
 		return EINVAL;
@@ -230,7 +240,8 @@ int backend_drop(unsigned int qp)
 	return 0;
 }
 
-int backend_receive(int qp, int srq, uint64_t id, unsigned int mr, unsigned int offset, unsigned int length)
+int backend_receive(int qp, int srq, uint64_t id, unsigned int mr, unsigned int offset,
+		    unsigned int length)
 {
 	uint8_t *p = backend_memory(mr, offset, length);
 
@@ -243,9 +254,19 @@ int backend_send(unsigned int qp, const struct agent_work *w)
 {
 	uint8_t *p = backend_memory(w->mr, w->offset, w->length);
 	struct soft_work s = {
-		.id = w->id, .opcode = w->opcode, .data = p, .length = w->length, .addr = w->addr, .rkey = w->rkey,
-		.imm = w->imm, .compare_add = w->compare_add, .swap = w->swap, .qpn = w->qpn, .qkey = w->qkey,
-		.unsignalled = !(w->flags & WORK_SIGNALLED), .solicited = w->flags & WORK_SOLICITED,
+		.id = w->id,
+		.opcode = w->opcode,
+		.data = p,
+		.length = w->length,
+		.addr = w->addr,
+		.rkey = w->rkey,
+		.imm = w->imm,
+		.compare_add = w->compare_add,
+		.swap = w->swap,
+		.qpn = w->qpn,
+		.qkey = w->qkey,
+		.unsignalled = !(w->flags & WORK_SIGNALLED),
+		.solicited = w->flags & WORK_SOLICITED,
 	};
 
 	if (qp >= OBJECTS || !qps[qp] || !p)
@@ -263,8 +284,14 @@ int backend_poll(unsigned int qp, struct agent_completion *c)
 	if (!soft_poll(qps[qp], &s))
 		return EAGAIN;
 	*c = (struct agent_completion){
-		.id = s.id, .status = s.status, .opcode = s.opcode, .length = s.length, .with_imm = s.with_imm,
-		.imm = s.imm, .src_qpn = s.src_qpn, .receive = s.receive,
+		.id = s.id,
+		.status = s.status,
+		.opcode = s.opcode,
+		.length = s.length,
+		.with_imm = s.with_imm,
+		.imm = s.imm,
+		.src_qpn = s.src_qpn,
+		.receive = s.receive,
 	};
 	return 0;
 }

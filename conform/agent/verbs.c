@@ -13,12 +13,16 @@
 
 #include "agent.h"
 
-enum { CQ_DEPTH = 4096, QKEY = 0x11111111, FLUSH_RIGHTS = 3 << 8 };	/* of IBV_ACCESS_*, newer than some libraries */
+enum {
+	CQ_DEPTH = 4096,
+	QKEY = 0x11111111,
+	FLUSH_RIGHTS = 3 << 8
+}; /* of IBV_ACCESS_*, newer than some libraries */
 
 static struct ibv_context *device;
 static struct ibv_pd *pd;
-static int gid_index[2] = { -1, -1 };	/* of IPv6, IPv4 */
-static unsigned int rights = ~0U;	/* that kernel and library know */
+static int gid_index[2] = {-1, -1}; /* of IPv6, IPv4 */
+static unsigned int rights = ~0U; /* that kernel and library know */
 static char caps[128] = "verbs rc uc ud srq mcast gsi";
 
 static struct {
@@ -39,7 +43,8 @@ static bool is_v2(const char *device_name, int index)
 	char path[256], type[32] = "";
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/types/%d", device_name, index);
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/types/%d",
+		 device_name, index);
 	f = fopen(path, "r");
 	if (!f)
 		return false;
@@ -73,10 +78,11 @@ static int of_family(const uint8_t gid[16], int *index)
 int backend_open(int argc, char **argv)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL), **d;
-	uint8_t gid[16] = { [10] = 0xff, [11] = 0xff };
+	uint8_t gid[16] = {[10] = 0xff, [11] = 0xff};
 
 	if (argc < 1) {
-		fprintf(stderr, "usage: mroce-conform-agent [-l ADDRESS] [-p PORT] [-1] DEVICE [ADDRESS]\n");
+		fprintf(stderr, "usage: mroce-conform-agent [-l ADDRESS] [-p PORT] [-1] DEVICE "
+				"[ADDRESS]\n");
 		return 1;
 	}
 	for (d = list; d && *d && strcmp(ibv_get_device_name(*d), argv[0]); d++)
@@ -84,11 +90,13 @@ int backend_open(int argc, char **argv)
 	device = d && *d ? ibv_open_device(*d) : NULL;
 	pd = device ? ibv_alloc_pd(device) : NULL;
 	if (!pd || find_gids(argv[0])) {
-		fprintf(stderr, "mroce-conform-agent: no device %s, or it has no address\n", argv[0]);
+		fprintf(stderr, "mroce-conform-agent: no device %s, or it has no address\n",
+			argv[0]);
 		return 1;
 	}
 	/* which of several addresses is the one that the suite speaks to */
-	if (argc > 1 && (inet_pton(AF_INET6, argv[1], gid) == 1 || inet_pton(AF_INET, argv[1], gid + 12) == 1)) {
+	if (argc > 1 && (inet_pton(AF_INET6, argv[1], gid) == 1 ||
+			 inet_pton(AF_INET, argv[1], gid + 12) == 1)) {
 		union ibv_gid g;
 		int i;
 
@@ -118,7 +126,7 @@ const char *backend_caps(void)
 
 void backend_wait(int fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
@@ -139,7 +147,8 @@ void backend_clear(void)
 		backend_dereg(i);
 }
 
-int backend_mr(unsigned int size, unsigned int access, unsigned int *mr, uint64_t *addr, uint32_t *rkey)
+int backend_mr(unsigned int size, unsigned int access, unsigned int *mr, uint64_t *addr,
+	       uint32_t *rkey)
 {
 	unsigned int i;
 
@@ -186,7 +195,7 @@ uint8_t *backend_memory(unsigned int mr, unsigned int offset, unsigned int lengt
 
 int backend_srq(unsigned int depth, unsigned int *srq)
 {
-	struct ibv_srq_init_attr a = { .attr = { .max_wr = depth, .max_sge = 1 } };
+	struct ibv_srq_init_attr a = {.attr = {.max_wr = depth, .max_sge = 1}};
 	unsigned int i;
 
 	for (i = 0; i < OBJECTS && srqs[i]; i++)
@@ -198,16 +207,23 @@ int backend_srq(unsigned int depth, unsigned int *srq)
 	return srqs[i] ? 0 : errno;
 }
 
-int backend_qp(const char *type, unsigned int access, unsigned int sends, unsigned int receives, int srq, unsigned int *qp,
-	       uint32_t *qpn)
+int backend_qp(const char *type, unsigned int access, unsigned int sends, unsigned int receives,
+	       int srq, unsigned int *qp, uint32_t *qpn)
 {
 	struct ibv_qp_init_attr init = {
-		.qp_type = !strcmp(type, "rc") ? IBV_QPT_RC : !strcmp(type, "uc") ? IBV_QPT_UC : IBV_QPT_UD,
-		.cap = { .max_send_wr = sends, .max_recv_wr = srq >= 0 ? 0 : receives, .max_send_sge = 1,
-			 .max_recv_sge = srq >= 0 ? 0 : 1 },
+		.qp_type = !strcmp(type, "rc")	 ? IBV_QPT_RC
+			   : !strcmp(type, "uc") ? IBV_QPT_UC
+						 : IBV_QPT_UD,
+		.cap = {.max_send_wr = sends,
+			.max_recv_wr = srq >= 0 ? 0 : receives,
+			.max_send_sge = 1,
+			.max_recv_sge = srq >= 0 ? 0 : 1},
 		.srq = srq >= 0 && srq < OBJECTS ? srqs[srq] : NULL,
 	};
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY, .qp_access_flags = access & rights };
+	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
+				.port_num = 1,
+				.qkey = QKEY,
+				.qp_access_flags = access & rights};
 	unsigned int i;
 
 	for (i = 0; i < OBJECTS && qps[i].qp; i++)
@@ -228,8 +244,10 @@ int backend_qp(const char *type, unsigned int access, unsigned int sends, unsign
 	qps[i].ahs = 0;
 	*qp = i;
 	*qpn = qps[i].qp->qp_num;
-	return ibv_modify_qp(qps[i].qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			     (init.qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+	return ibv_modify_qp(
+		qps[i].qp, &a,
+		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			(init.qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
 }
 
 static struct ibv_qp *known(unsigned int qp)
@@ -240,10 +258,15 @@ static struct ibv_qp *known(unsigned int qp)
 int backend_rtr(unsigned int qp, const struct agent_connect *c)
 {
 	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTR, .path_mtu = c->mtu, .dest_qp_num = c->qpn, .rq_psn = c->rq_psn,
-		.max_dest_rd_atomic = c->reads, .min_rnr_timer = c->rnr_timer,
-		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .hop_limit = c->hops, .traffic_class = c->traffic_class } },
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = c->mtu,
+		.dest_qp_num = c->qpn,
+		.rq_psn = c->rq_psn,
+		.max_dest_rd_atomic = c->reads,
+		.min_rnr_timer = c->rnr_timer,
+		.ah_attr = {.is_global = 1,
+			    .port_num = 1,
+			    .grh = {.hop_limit = c->hops, .traffic_class = c->traffic_class}},
 	};
 	int index, e = of_family(c->gid, &index);
 
@@ -255,21 +278,33 @@ int backend_rtr(unsigned int qp, const struct agent_connect *c)
 		return e;
 	a.ah_attr.grh.sgid_index = index;
 	memcpy(a.ah_attr.grh.dgid.raw, c->gid, 16);
-	return ibv_modify_qp(qps[qp].qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			     (qps[qp].qp->qp_type == IBV_QPT_RC ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0));
+	return ibv_modify_qp(qps[qp].qp, &a,
+			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				     IBV_QP_RQ_PSN |
+				     (qps[qp].qp->qp_type == IBV_QPT_RC
+					      ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
+					      : 0));
 }
 
 int backend_rts(unsigned int qp, const struct agent_connect *c)
 {
 	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTS, .sq_psn = c->sq_psn, .timeout = c->timeout, .retry_cnt = c->retry,
-		.rnr_retry = c->rnr_retry, .max_rd_atomic = c->reads,
+		.qp_state = IBV_QPS_RTS,
+		.sq_psn = c->sq_psn,
+		.timeout = c->timeout,
+		.retry_cnt = c->retry,
+		.rnr_retry = c->rnr_retry,
+		.max_rd_atomic = c->reads,
 	};
 
 	if (!known(qp))
 		return EINVAL;
-	return ibv_modify_qp(qps[qp].qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | (qps[qp].qp->qp_type == IBV_QPT_RC ?
-			     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0));
+	return ibv_modify_qp(qps[qp].qp, &a,
+			     IBV_QP_STATE | IBV_QP_SQ_PSN |
+				     (qps[qp].qp->qp_type == IBV_QPT_RC
+					      ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+							IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC
+					      : 0));
 }
 
 int backend_state(unsigned int qp, unsigned int *state)
@@ -287,7 +322,7 @@ int backend_state(unsigned int qp, unsigned int *state)
 
 int backend_modify(unsigned int qp, unsigned int state)
 {
-	struct ibv_qp_attr a = { .qp_state = state };
+	struct ibv_qp_attr a = {.qp_state = state};
 
 	return known(qp) ? ibv_modify_qp(qps[qp].qp, &a, IBV_QP_STATE) : EINVAL;
 }
@@ -308,10 +343,11 @@ int backend_drop(unsigned int qp)
 	return 0;
 }
 
-int backend_receive(int qp, int srq, uint64_t id, unsigned int mr, unsigned int offset, unsigned int length)
+int backend_receive(int qp, int srq, uint64_t id, unsigned int mr, unsigned int offset,
+		    unsigned int length)
 {
-	struct ibv_sge s = { (uintptr_t)backend_memory(mr, offset, length), length, 0 };
-	struct ibv_recv_wr w = { .wr_id = id, .sg_list = &s, .num_sge = 1 }, *bad;
+	struct ibv_sge s = {(uintptr_t)backend_memory(mr, offset, length), length, 0};
+	struct ibv_recv_wr w = {.wr_id = id, .sg_list = &s, .num_sge = 1}, *bad;
 
 	if (!s.addr)
 		return EINVAL;
@@ -324,7 +360,7 @@ int backend_receive(int qp, int srq, uint64_t id, unsigned int mr, unsigned int 
 /* An address handle lives as long as its queue pair */
 static int address(unsigned int qp, const struct agent_work *w, struct ibv_send_wr *wr)
 {
-	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
+	struct ibv_ah_attr a = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 64}};
 	int index, e = of_family(w->gid, &index);
 
 	if (e)
@@ -345,17 +381,29 @@ static int address(unsigned int qp, const struct agent_work *w, struct ibv_send_
 int backend_send(unsigned int qp, const struct agent_work *w)
 {
 	static const int opcode[12] = {
-		[MROCE_OP_SEND] = IBV_WR_SEND, [MROCE_OP_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
-		[MROCE_OP_SEND_INV] = IBV_WR_SEND_WITH_INV, [MROCE_OP_WRITE] = IBV_WR_RDMA_WRITE,
-		[MROCE_OP_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM, [MROCE_OP_READ] = IBV_WR_RDMA_READ,
-		[MROCE_OP_CMP_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP, [MROCE_OP_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		[MROCE_OP_SEND] = IBV_WR_SEND,
+		[MROCE_OP_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
+		[MROCE_OP_SEND_INV] = IBV_WR_SEND_WITH_INV,
+		[MROCE_OP_WRITE] = IBV_WR_RDMA_WRITE,
+		[MROCE_OP_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
+		[MROCE_OP_READ] = IBV_WR_RDMA_READ,
+		[MROCE_OP_CMP_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
+		[MROCE_OP_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
 	};
-	struct ibv_sge s = { (uintptr_t)backend_memory(w->mr, w->offset, w->length), w->length, 0 };
-	struct ibv_send_wr wr = {
-		.wr_id = w->id, .sg_list = &s, .num_sge = w->length ? 1 : 0,
-		.send_flags = (w->flags & WORK_SIGNALLED ? IBV_SEND_SIGNALED : 0) |
-			(w->flags & WORK_SOLICITED ? IBV_SEND_SOLICITED : 0) | (w->flags & WORK_FENCE ? IBV_SEND_FENCE : 0),
-	}, *bad;
+	struct ibv_sge s = {(uintptr_t)backend_memory(w->mr, w->offset, w->length), w->length, 0};
+	struct ibv_send_wr wr =
+				   {
+					   .wr_id = w->id,
+					   .sg_list = &s,
+					   .num_sge = w->length ? 1 : 0,
+					   .send_flags =
+						   (w->flags & WORK_SIGNALLED ? IBV_SEND_SIGNALED
+									      : 0) |
+						   (w->flags & WORK_SOLICITED ? IBV_SEND_SOLICITED
+									      : 0) |
+						   (w->flags & WORK_FENCE ? IBV_SEND_FENCE : 0),
+				   },
+			   *bad;
 
 	if (!known(qp) || !s.addr || w->opcode > MROCE_OP_FETCH_ADD)
 		return EINVAL;
@@ -385,8 +433,9 @@ int backend_send(unsigned int qp, const struct agent_work *w)
 int backend_poll(unsigned int qp, struct agent_completion *c)
 {
 	static const unsigned int opcode[] = {
-		[IBV_WC_SEND] = MROCE_OP_SEND, [IBV_WC_RDMA_WRITE] = MROCE_OP_WRITE, [IBV_WC_RDMA_READ] = MROCE_OP_READ,
-		[IBV_WC_COMP_SWAP] = MROCE_OP_CMP_SWAP, [IBV_WC_FETCH_ADD] = MROCE_OP_FETCH_ADD,
+		[IBV_WC_SEND] = MROCE_OP_SEND,		 [IBV_WC_RDMA_WRITE] = MROCE_OP_WRITE,
+		[IBV_WC_RDMA_READ] = MROCE_OP_READ,	 [IBV_WC_COMP_SWAP] = MROCE_OP_CMP_SWAP,
+		[IBV_WC_FETCH_ADD] = MROCE_OP_FETCH_ADD,
 	};
 	struct ibv_wc w;
 	int n;
@@ -398,7 +447,7 @@ int backend_poll(unsigned int qp, struct agent_completion *c)
 		return EAGAIN;
 	if (n < 0)
 		return EIO;
-	*c = (struct agent_completion){ .id = w.wr_id, .status = w.status };
+	*c = (struct agent_completion){.id = w.wr_id, .status = w.status};
 	if (w.status != IBV_WC_SUCCESS)
 		return 0;
 	c->receive = w.opcode & IBV_WC_RECV;
@@ -410,9 +459,10 @@ int backend_poll(unsigned int qp, struct agent_completion *c)
 	else if (w.wc_flags & IBV_WC_WITH_INV)
 		c->imm = w.invalidated_rkey;
 	if (c->receive)
-		c->opcode = w.wc_flags & IBV_WC_WITH_INV ? MROCE_OP_SEND_INV :
-			w.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? MROCE_OP_WRITE_IMM :
-			w.wc_flags & IBV_WC_WITH_IMM ? MROCE_OP_SEND_IMM : MROCE_OP_SEND;
+		c->opcode = w.wc_flags & IBV_WC_WITH_INV	    ? MROCE_OP_SEND_INV
+			    : w.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? MROCE_OP_WRITE_IMM
+			    : w.wc_flags & IBV_WC_WITH_IMM	    ? MROCE_OP_SEND_IMM
+								    : MROCE_OP_SEND;
 	else if (w.opcode < sizeof(opcode) / sizeof(*opcode))
 		c->opcode = opcode[w.opcode];
 	return 0;

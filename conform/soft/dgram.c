@@ -47,8 +47,8 @@ void ud_input(struct soft *s, const struct soft_datagram *d)
 	struct receive *r;
 
 	if (!qp || qp->type != SOFT_UD || (qp->state != SOFT_RTR && qp->state != SOFT_RTS) ||
-	    qp->qkey != be32toh(w->qkey) || (be16toh(w->pkey) & 0x7fff) != 0x7fff ||
-	    !qp->receive || qp->receive->length < length + GRH) {
+	    qp->qkey != be32toh(w->qkey) || (be16toh(w->pkey) & 0x7fff) != 0x7fff || !qp->receive ||
+	    qp->receive->length < length + GRH) {
 		s->count.dropped++;
 		return;
 	}
@@ -56,10 +56,14 @@ void ud_input(struct soft *s, const struct soft_datagram *d)
 	grh(r->data, d);
 	memcpy(r->data + GRH, w + 1, length);
 	qp_done(qp, &(struct soft_completion){
-		.id = r->id, .receive = true, .opcode = w->flags & MROCE_UD_IMM ? MROCE_OP_SEND_IMM : MROCE_OP_SEND,
-		.with_imm = w->flags & MROCE_UD_IMM, .imm = be32toh(w->imm), .length = length + GRH,
-		.src_qpn = be32toh(w->src_qpn) & 0xffffff,
-	});
+			    .id = r->id,
+			    .receive = true,
+			    .opcode = w->flags & MROCE_UD_IMM ? MROCE_OP_SEND_IMM : MROCE_OP_SEND,
+			    .with_imm = w->flags & MROCE_UD_IMM,
+			    .imm = be32toh(w->imm),
+			    .length = length + GRH,
+			    .src_qpn = be32toh(w->src_qpn) & 0xffffff,
+		    });
 	free(r);
 }
 
@@ -81,15 +85,20 @@ void ud_send(struct soft_qp *qp, const struct soft_work *w)
 	if (w->length > sizeof(packet) - sizeof(*u))
 		return;
 	*u = (struct mroce_wire_ud){
-		.dst_qpn = htobe32(w->qpn), .src_qpn = htobe32(qp->qpn), .qkey = htobe32(w->qkey),
-		.imm = htobe32(imm ? w->imm : 0), .pkey = htobe16(0xffff), .length = htobe32(w->length),
+		.dst_qpn = htobe32(w->qpn),
+		.src_qpn = htobe32(qp->qpn),
+		.qkey = htobe32(w->qkey),
+		.imm = htobe32(imm ? w->imm : 0),
+		.pkey = htobe16(0xffff),
+		.length = htobe32(w->length),
 		.flags = (imm ? MROCE_UD_IMM : 0) | (w->solicited ? MROCE_UD_SOLICITED : 0),
 	};
 	base(&u->base, MROCE_T_UD, 0, 0, 0, 0);
 	memcpy(u + 1, w->data, w->length);
-	transmit(qp->soft, source(qp->soft, &w->to), &w->to, MROCE_PATH_PORT_BASE + (qp->qpn & 0x3fff), 0, 0, packet,
-		 sizeof(*u) + w->length);
-	qp_done(qp, &(struct soft_completion){ .id = w->id, .opcode = w->opcode, .length = w->length });
+	transmit(qp->soft, source(qp->soft, &w->to), &w->to,
+		 MROCE_PATH_PORT_BASE + (qp->qpn & 0x3fff), 0, 0, packet, sizeof(*u) + w->length);
+	qp_done(qp,
+		&(struct soft_completion){.id = w->id, .opcode = w->opcode, .length = w->length});
 }
 
 void uc_send(struct soft_qp *qp, const struct soft_work *w)
@@ -101,22 +110,31 @@ void uc_send(struct soft_qp *qp, const struct soft_work *w)
 	struct mroce_wire_uc *u = (void *)packet;
 
 	for (i = 0; i < n; i++) {
-		uint32_t offset = i * psize, bytes = w->length - offset < psize ? w->length - offset : psize;
+		uint32_t offset = i * psize,
+			 bytes = w->length - offset < psize ? w->length - offset : psize;
 
 		*u = (struct mroce_wire_uc){
-			.dst_qpn = htobe32(qp->connect.qpn), .src_qpn = htobe32(qp->qpn), .psn = htobe32(qp->psn++),
-			.offset = htobe32(offset), .length = htobe32(w->length), .imm = htobe32(w->imm),
-			.addr = htobe64(write ? w->addr + offset : 0), .rkey = htobe32(write ? w->rkey : 0),
-			.opcode = w->opcode, .psize = htobe16(psize),
+			.dst_qpn = htobe32(qp->connect.qpn),
+			.src_qpn = htobe32(qp->qpn),
+			.psn = htobe32(qp->psn++),
+			.offset = htobe32(offset),
+			.length = htobe32(w->length),
+			.imm = htobe32(w->imm),
+			.addr = htobe64(write ? w->addr + offset : 0),
+			.rkey = htobe32(write ? w->rkey : 0),
+			.opcode = w->opcode,
+			.psize = htobe16(psize),
 			.flags = (i ? 0 : MROCE_F_FIRST) | (i == n - 1 ? MROCE_F_LAST : 0) |
-				(w->solicited ? MROCE_F_SOLICITED : 0),
+				 (w->solicited ? MROCE_F_SOLICITED : 0),
 		};
 		base(&u->base, MROCE_T_UC, 0, 0, 0, 0);
 		memcpy(u + 1, (const uint8_t *)w->data + offset, bytes);
 		transmit(qp->soft, source(qp->soft, &qp->connect.to), &qp->connect.to,
-			 MROCE_PATH_PORT_BASE + (qp->qpn & 0x3fff), 0, 0, packet, sizeof(*u) + bytes);
+			 MROCE_PATH_PORT_BASE + (qp->qpn & 0x3fff), 0, 0, packet,
+			 sizeof(*u) + bytes);
 	}
-	qp_done(qp, &(struct soft_completion){ .id = w->id, .opcode = w->opcode, .length = w->length });
+	qp_done(qp,
+		&(struct soft_completion){.id = w->id, .opcode = w->opcode, .length = w->length});
 }
 
 /* The message that is being received is over; its buffer is for the next one ([Y6]) */
@@ -141,7 +159,9 @@ static bool uc_place(struct soft_qp *qp, const struct mroce_wire_uc *w, uint32_t
 	if (write) {
 		if (w->flags & MROCE_F_LAST && w->opcode == MROCE_OP_WRITE_IMM && !qp->receive)
 			return false;
-		g = bytes ? region_find(qp->soft, be32toh(w->rkey), be64toh(w->addr), bytes, SOFT_WRITE) : NULL;
+		g = bytes ? region_find(qp->soft, be32toh(w->rkey), be64toh(w->addr), bytes,
+					SOFT_WRITE)
+			  : NULL;
 		if (bytes && (!g || !(qp->access & SOFT_WRITE)))
 			return false;
 		if (bytes)
@@ -164,7 +184,8 @@ void uc_input(struct soft *s, const struct soft_datagram *d)
 	struct receive *r;
 
 	if (!qp || qp->type != SOFT_UC || (qp->state != SOFT_RTR && qp->state != SOFT_RTS) ||
-	    !same(&qp->connect.to, &d->from) || qp->connect.qpn != be32toh(w->src_qpn) || before(psn, qp->expected)) {
+	    !same(&qp->connect.to, &d->from) || qp->connect.qpn != be32toh(w->src_qpn) ||
+	    before(psn, qp->expected)) {
 		s->count.dropped++;
 		return;
 	}
@@ -186,8 +207,13 @@ void uc_input(struct soft *s, const struct soft_datagram *d)
 	r = w->opcode == MROCE_OP_WRITE_IMM ? take(qp) : qp->uc_buffer;
 	qp->uc_buffer = NULL;
 	qp_done(qp, &(struct soft_completion){
-		.id = r->id, .receive = true, .opcode = w->opcode, .length = be32toh(w->length), .imm = be32toh(w->imm),
-		.with_imm = w->opcode == MROCE_OP_WRITE_IMM || w->opcode == MROCE_OP_SEND_IMM,
-	});
+			    .id = r->id,
+			    .receive = true,
+			    .opcode = w->opcode,
+			    .length = be32toh(w->length),
+			    .imm = be32toh(w->imm),
+			    .with_imm = w->opcode == MROCE_OP_WRITE_IMM ||
+					w->opcode == MROCE_OP_SEND_IMM,
+		    });
 	free(r);
 }

@@ -51,8 +51,8 @@ static const struct soft_address *own_address(struct soft *s, const struct soft_
 }
 
 /* [L2]: pairs of both lists; those that remain stay as they are ([L6]) */
-static unsigned int match(struct soft *s, struct pair *pair, const struct soft_address *own, const struct mroce_wire_hello *w,
-			  bool sending)
+static unsigned int match(struct soft *s, struct pair *pair, const struct soft_address *own,
+			  const struct mroce_wire_hello *w, bool sending)
 {
 	static const struct soft_address none;
 	struct pair old[MROCE_MAX_PLANES];
@@ -72,7 +72,8 @@ static unsigned int match(struct soft *s, struct pair *pair, const struct soft_a
 		pair[i].usable = !same(&pair[i].own, &none) && !same(&pair[i].peer, &none);
 		pair[i].verified = !i;
 		for (j = 0; j < MROCE_MAX_PLANES; j++)
-			if (old[j].usable && same(&old[j].own, &pair[i].own) && same(&old[j].peer, &pair[i].peer))
+			if (old[j].usable && same(&old[j].own, &pair[i].own) &&
+			    same(&old[j].peer, &pair[i].peer))
 				pair[i].verified = pair[i].verified || old[j].verified;
 		if (sending) {
 			pair[i].nonce = soft_random(s) | 1;
@@ -100,7 +101,8 @@ static void hello_send(struct half *h)
 	if (h->restart)
 		w.flags |= MROCE_H_RESTART;
 	memcpy(w.to, h->peer.gid, 16);
-	transmit(s, &h->own, &h->peer, MROCE_PATH_PORT_BASE + (h->number & 0x3fff), 0, 0, &w, sizeof(w));
+	transmit(s, &h->own, &h->peer, MROCE_PATH_PORT_BASE + (h->number & 0x3fff), 0, 0, &w,
+		 sizeof(w));
 	/* up to a quarter less, by chance */
 	h->hello_at = s->now + h->hello_wait - soft_random(s) % (h->hello_wait / 4);
 	h->hello_wait = h->hello_wait * 2 < 100 * MS ? h->hello_wait * 2 : 100 * MS;
@@ -211,7 +213,8 @@ void hello_ack_input(struct soft *s, const struct soft_datagram *d)
 		s->count.dropped++;
 		return;
 	}
-	if (w->flags & MROCE_H_REFUSED || (!(w->flags & MROCE_H_COOKIE) && be16toh(w->max_payload) < LEAST_PAYLOAD)) {
+	if (w->flags & MROCE_H_REFUSED ||
+	    (!(w->flags & MROCE_H_COOKIE) && be16toh(w->max_payload) < LEAST_PAYLOAD)) {
 		if (h->state == HELLO)
 			half_dead(h);
 		return;
@@ -250,7 +253,7 @@ void hello_ack_input(struct soft *s, const struct soft_datagram *d)
 
 static void verify_send(struct half *h, struct pair *p)
 {
-	struct mroce_wire_verify w = { .nonce = htobe64(p->nonce), .echo = htobe64(p->echo) };
+	struct mroce_wire_verify w = {.nonce = htobe64(p->nonce), .echo = htobe64(p->echo)};
 
 	base(&w.base, MROCE_T_VERIFY, 0, 0, 0, h->peer_id);
 	transmit(h->soft, &p->own, &p->peer, MROCE_PATH_PORT_BASE, 0, 0, &w, sizeof(w));
@@ -317,10 +320,11 @@ void reset_input(struct soft *s, const struct soft_datagram *d)
 	for (h = s->halves; h; h = h->next) {
 		const struct path *p = &h->path[w->base.path % MAX_PATHS];
 
-		if (h->state != OPEN || h->peer_id != be64toh(w->base.id) || !same(&h->peer, &d->from) ||
-		    !same(&h->own, &d->to) || w->base.path >= h->paths || w->base.epoch != p->epoch ||
-		    p->flight[number % FLIGHT].number != number || p->flight[number % FLIGHT].state != IN_FLIGHT ||
-		    h->hello_at != NEVER)
+		if (h->state != OPEN || h->peer_id != be64toh(w->base.id) ||
+		    !same(&h->peer, &d->from) || !same(&h->own, &d->to) ||
+		    w->base.path >= h->paths || w->base.epoch != p->epoch ||
+		    p->flight[number % FLIGHT].number != number ||
+		    p->flight[number % FLIGHT].state != IN_FLIGHT || h->hello_at != NEVER)
 			continue;
 		s->count.resets++;
 		hello_begin(h, true);
@@ -334,7 +338,7 @@ void reset_input(struct soft *s, const struct soft_datagram *d)
 void reset_answer(struct soft *s, const struct soft_datagram *d)
 {
 	const struct mroce_wire_base *b = d->bytes;
-	struct mroce_wire_reset w = { .type = b->type, .instance = htobe64(s->instance) };
+	struct mroce_wire_reset w = {.type = b->type, .instance = htobe64(s->instance)};
 
 	s->count.dropped++;
 	if (!s->resets)
@@ -369,12 +373,14 @@ struct rx_half *rx_half_find(struct soft *s, const struct soft_datagram *d, uint
 		if (h->id == id)
 			break;
 	for (i = 0; h && i < h->pairs; i++)
-		if (h->pair[i].verified && same(&h->pair[i].own, &d->to) && same(&h->pair[i].peer, &d->from))
+		if (h->pair[i].verified && same(&h->pair[i].own, &d->to) &&
+		    same(&h->pair[i].peer, &d->from))
 			return h;
 	return NULL;
 }
 
-static void cookie_of(struct soft *s, const struct soft_datagram *d, uint64_t age, uint8_t cookie[16])
+static void cookie_of(struct soft *s, const struct soft_datagram *d, uint64_t age,
+		      uint8_t cookie[16])
 {
 	const struct mroce_wire_hello *w = d->bytes;
 	uint64_t bucket = s->now / (32 * SEC) - age, h[2];
@@ -400,7 +406,8 @@ static bool cookie_good(struct soft *s, const struct soft_datagram *d)
 	return !memcmp(w->cookie, now, 16) || !memcmp(w->cookie, earlier, 16);
 }
 
-static void hello_answer(struct soft *s, const struct soft_datagram *d, const struct rx_half *h, uint8_t flags, uint8_t reason)
+static void hello_answer(struct soft *s, const struct soft_datagram *d, const struct rx_half *h,
+			 uint8_t flags, uint8_t reason)
 {
 	const struct mroce_wire_hello *in = d->bytes;
 	struct mroce_wire_hello w;
@@ -460,7 +467,8 @@ void hello_input(struct soft *s, const struct soft_datagram *d)
 			continue;
 		if (h->peer_instance != be64toh(w->instance))
 			other = true;
-		else if (same(&h->own, &d->to) && h->number == be32toh(w->half) && h->peer_id == be64toh(w->own_id))
+		else if (same(&h->own, &d->to) && h->number == be32toh(w->half) &&
+			 h->peer_id == be64toh(w->own_id))
 			break;
 	}
 	if (!h) {
@@ -491,7 +499,7 @@ void hello_input(struct soft *s, const struct soft_datagram *d)
 		h->next = s->rx_halves;
 		s->rx_halves = h;
 	} else if (before(be32toh(w->serial), h->serial)) {
-		hello_answer(s, d, h, 0, 0);	/* its list is out of date */
+		hello_answer(s, d, h, 0, 0); /* its list is out of date */
 		return;
 	}
 	h->heard_at = s->now;
@@ -500,8 +508,8 @@ void hello_input(struct soft *s, const struct soft_datagram *d)
 	hello_answer(s, d, h, 0, 0);
 	/* [L6]: the half the other way takes it, too, for who says it has an id that only the peer was given */
 	for (tx = h->heard ? s->halves : NULL; tx; tx = tx->next)
-		if (tx->state == OPEN && tx->peer_instance == h->peer_instance && same(&tx->peer, &h->peer) &&
-		    before(tx->serial, h->serial)) {
+		if (tx->state == OPEN && tx->peer_instance == h->peer_instance &&
+		    same(&tx->peer, &h->peer) && before(tx->serial, h->serial)) {
 			tx->serial = h->serial;
 			tx->pairs = match(s, tx->pair, &tx->own, w, true);
 		}
@@ -510,7 +518,7 @@ void hello_input(struct soft *s, const struct soft_datagram *d)
 static void verify_reply(struct soft *s, const struct soft_datagram *d)
 {
 	const struct mroce_wire_verify *in = d->bytes;
-	struct mroce_wire_verify w = { .flags = MROCE_V_REPLY, .echo = in->nonce };
+	struct mroce_wire_verify w = {.flags = MROCE_V_REPLY, .echo = in->nonce};
 	struct pair *pair = NULL;
 	struct rx_half *h;
 	uint64_t nonce;
@@ -520,7 +528,8 @@ static void verify_reply(struct soft *s, const struct soft_datagram *d)
 		if (h->id == be64toh(in->base.id))
 			break;
 	for (i = 0; h && i < h->pairs; i++)
-		if (h->pair[i].usable && same(&h->pair[i].own, &d->to) && same(&h->pair[i].peer, &d->from))
+		if (h->pair[i].usable && same(&h->pair[i].own, &d->to) &&
+		    same(&h->pair[i].peer, &d->from))
 			pair = &h->pair[i];
 	if (!pair) {
 		s->count.dropped++;
@@ -556,7 +565,8 @@ void verify_input(struct soft *s, const struct soft_datagram *d)
 	for (i = 0; h && h->state == OPEN && i < h->pairs; i++) {
 		struct pair *p = &h->pair[i];
 
-		if (!p->usable || !same(&p->own, &d->to) || !same(&p->peer, &d->from) || be64toh(w->echo) != p->nonce)
+		if (!p->usable || !same(&p->own, &d->to) || !same(&p->peer, &d->from) ||
+		    be64toh(w->echo) != p->nonce)
 			continue;
 		if (w->flags & MROCE_V_VERIFIED && !p->verified) {
 			p->verified = true;

@@ -7,7 +7,7 @@
 
 uint64_t soft_random(struct soft *s)
 {
-	uint64_t z = s->rng += 0x9e3779b97f4a7c15;	/* splitmix64 */
+	uint64_t z = s->rng += 0x9e3779b97f4a7c15; /* splitmix64 */
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
@@ -21,7 +21,7 @@ bool same(const struct soft_address *a, const struct soft_address *b)
 
 bool is_v4(const struct soft_address *a)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 	return !memcmp(a->gid, mapped, sizeof(mapped));
 }
@@ -31,7 +31,8 @@ uint32_t stamp(const struct soft *s)
 	return s->now >> MROCE_STAMP_SHIFT;
 }
 
-void base(struct mroce_wire_base *b, uint8_t type, uint8_t path, uint8_t epoch, uint32_t number, uint64_t id)
+void base(struct mroce_wire_base *b, uint8_t type, uint8_t path, uint8_t epoch, uint32_t number,
+	  uint64_t id)
 {
 	b->version = MROCE_WIRE_VERSION;
 	b->type = type;
@@ -41,11 +42,16 @@ void base(struct mroce_wire_base *b, uint8_t type, uint8_t path, uint8_t epoch, 
 	b->id = htobe64(id);
 }
 
-void transmit(struct soft *s, const struct soft_address *from, const struct soft_address *to, uint16_t port, uint8_t tos,
-	      uint8_t hops, const void *bytes, size_t length)
+void transmit(struct soft *s, const struct soft_address *from, const struct soft_address *to,
+	      uint16_t port, uint8_t tos, uint8_t hops, const void *bytes, size_t length)
 {
 	struct soft_datagram d = {
-		.from = *from, .to = *to, .port = port, .tos = tos, .hops = hops ? hops : 64, .bytes = bytes,
+		.from = *from,
+		.to = *to,
+		.port = port,
+		.tos = tos,
+		.hops = hops ? hops : 64,
+		.bytes = bytes,
 		.length = length,
 	};
 
@@ -121,17 +127,24 @@ static const char *check(const uint8_t *p, size_t length)
 	case MROCE_T_UC:
 		return uc_check(p, length);
 	default:
-		return NULL;	/* looked at where they are taken apart */
+		return NULL; /* looked at where they are taken apart */
 	}
 }
 
 void soft_input(struct soft *s, const struct soft_datagram *d, uint64_t now)
 {
-	static void (*const input[MROCE_T_MAX])(struct soft *s, const struct soft_datagram *d) = {
-		[MROCE_T_HELLO] = hello_input, [MROCE_T_HELLO_ACK] = hello_ack_input, [MROCE_T_RESET] = reset_input,
-		[MROCE_T_OPEN] = numbered_input, [MROCE_T_OPEN_REPLY] = open_reply_input,
-		[MROCE_T_DATA] = numbered_input, [MROCE_T_ACK] = ack_input, [MROCE_T_CONTROL] = numbered_input,
-		[MROCE_T_PROBE] = numbered_input, [MROCE_T_UD] = ud_input, [MROCE_T_VERIFY] = verify_input,
+	static void (*const input[MROCE_T_MAX])(struct soft * s, const struct soft_datagram *d) = {
+		[MROCE_T_HELLO] = hello_input,
+		[MROCE_T_HELLO_ACK] = hello_ack_input,
+		[MROCE_T_RESET] = reset_input,
+		[MROCE_T_OPEN] = numbered_input,
+		[MROCE_T_OPEN_REPLY] = open_reply_input,
+		[MROCE_T_DATA] = numbered_input,
+		[MROCE_T_ACK] = ack_input,
+		[MROCE_T_CONTROL] = numbered_input,
+		[MROCE_T_PROBE] = numbered_input,
+		[MROCE_T_UD] = ud_input,
+		[MROCE_T_VERIFY] = verify_input,
 		[MROCE_T_UC] = uc_input,
 	};
 

@@ -6,35 +6,59 @@ static const struct {
 	bool known, message, receives, answered, key;
 	uint8_t payload;
 } ops[32] = {
-	[MROCE_OP_SEND]		= { "SEND", true, true, true, false, false, 0 },
-	[MROCE_OP_SEND_IMM]	= { "SEND_IMM", true, true, true, false, false, 0 },
-	[MROCE_OP_SEND_INV]	= { "SEND_INV", true, true, true, false, false, 0 },
-	[MROCE_OP_WRITE]	= { "WRITE", true, true, false, false, true, 0 },
-	[MROCE_OP_WRITE_IMM]	= { "WRITE_IMM", true, true, true, false, true, 0 },
-	[MROCE_OP_READ]		= { "READ", true, false, false, true, true, 0 },
-	[MROCE_OP_CMP_SWAP]	= { "CMP_SWAP", true, false, false, true, true, ATOMIC_BYTES },
-	[MROCE_OP_FETCH_ADD]	= { "FETCH_ADD", true, false, false, true, true, ATOMIC_BYTES },
-	[MROCE_OP_FLUSH]	= { "FLUSH", true, false, false, true, true, 0 },
-	[MROCE_OP_ATOMIC_WRITE]	= { "ATOMIC_WRITE", true, false, false, true, true, RESULT_BYTES },
-	[MROCE_OP_READ_RESP]	= { "READ_RESP", true, true, false, false, false, 0 },
-	[MROCE_OP_ATOMIC_RESP]	= { "ATOMIC_RESP", true, false, false, false, false, RESULT_BYTES },
-	[MROCE_OP_ERROR_RESP]	= { "ERROR_RESP", true, false, false, false, false, 0 },
+	[MROCE_OP_SEND] = {"SEND", true, true, true, false, false, 0},
+	[MROCE_OP_SEND_IMM] = {"SEND_IMM", true, true, true, false, false, 0},
+	[MROCE_OP_SEND_INV] = {"SEND_INV", true, true, true, false, false, 0},
+	[MROCE_OP_WRITE] = {"WRITE", true, true, false, false, true, 0},
+	[MROCE_OP_WRITE_IMM] = {"WRITE_IMM", true, true, true, false, true, 0},
+	[MROCE_OP_READ] = {"READ", true, false, false, true, true, 0},
+	[MROCE_OP_CMP_SWAP] = {"CMP_SWAP", true, false, false, true, true, ATOMIC_BYTES},
+	[MROCE_OP_FETCH_ADD] = {"FETCH_ADD", true, false, false, true, true, ATOMIC_BYTES},
+	[MROCE_OP_FLUSH] = {"FLUSH", true, false, false, true, true, 0},
+	[MROCE_OP_ATOMIC_WRITE] = {"ATOMIC_WRITE", true, false, false, true, true, RESULT_BYTES},
+	[MROCE_OP_READ_RESP] = {"READ_RESP", true, true, false, false, false, 0},
+	[MROCE_OP_ATOMIC_RESP] = {"ATOMIC_RESP", true, false, false, false, false, RESULT_BYTES},
+	[MROCE_OP_ERROR_RESP] = {"ERROR_RESP", true, false, false, false, false, 0},
 };
 
-bool op_known(uint8_t op) { return op < 32 && ops[op].known; }
-bool op_response(uint8_t op) { return op >= 16; }
-bool op_carries_message(uint8_t op) { return op < 32 && ops[op].message; }
-bool op_receives(uint8_t op) { return op < 32 && ops[op].receives; }
-bool op_answered(uint8_t op) { return op < 32 && ops[op].answered; }
-bool op_needs_key(uint8_t op) { return op < 32 && ops[op].key; }
-uint32_t op_own_payload(uint8_t op) { return op < 32 ? ops[op].payload : 0; }
-const char *op_name(uint8_t op) { return op_known(op) ? ops[op].name : "?"; }
+bool op_known(uint8_t op)
+{
+	return op < 32 && ops[op].known;
+}
+bool op_response(uint8_t op)
+{
+	return op >= 16;
+}
+bool op_carries_message(uint8_t op)
+{
+	return op < 32 && ops[op].message;
+}
+bool op_receives(uint8_t op)
+{
+	return op < 32 && ops[op].receives;
+}
+bool op_answered(uint8_t op)
+{
+	return op < 32 && ops[op].answered;
+}
+bool op_needs_key(uint8_t op)
+{
+	return op < 32 && ops[op].key;
+}
+uint32_t op_own_payload(uint8_t op)
+{
+	return op < 32 ? ops[op].payload : 0;
+}
+const char *op_name(uint8_t op)
+{
+	return op_known(op) ? ops[op].name : "?";
+}
 
 static const char *const names[MROCE_T_MAX] = {
-	[MROCE_T_HELLO] = "HELLO", [MROCE_T_HELLO_ACK] = "HELLO_ACK", [MROCE_T_RESET] = "RESET", [MROCE_T_OPEN] = "OPEN",
-	[MROCE_T_OPEN_REPLY] = "OPEN_REPLY", [MROCE_T_DATA] = "DATA", [MROCE_T_ACK] = "ACK",
-	[MROCE_T_CONTROL] = "CONTROL", [MROCE_T_PROBE] = "PROBE", [MROCE_T_UD] = "UD", [MROCE_T_VERIFY] = "VERIFY",
-	[MROCE_T_UC] = "UC",
+	[MROCE_T_HELLO] = "HELLO", [MROCE_T_HELLO_ACK] = "HELLO_ACK",	[MROCE_T_RESET] = "RESET",
+	[MROCE_T_OPEN] = "OPEN",   [MROCE_T_OPEN_REPLY] = "OPEN_REPLY", [MROCE_T_DATA] = "DATA",
+	[MROCE_T_ACK] = "ACK",	   [MROCE_T_CONTROL] = "CONTROL",	[MROCE_T_PROBE] = "PROBE",
+	[MROCE_T_UD] = "UD",	   [MROCE_T_VERIFY] = "VERIFY",		[MROCE_T_UC] = "UC",
 };
 
 const char *type_name(uint8_t type)
@@ -44,7 +68,8 @@ const char *type_name(uint8_t type)
 
 bool type_numbered(uint8_t type)
 {
-	return type == MROCE_T_OPEN || type == MROCE_T_DATA || type == MROCE_T_CONTROL || type == MROCE_T_PROBE;
+	return type == MROCE_T_OPEN || type == MROCE_T_DATA || type == MROCE_T_CONTROL ||
+	       type == MROCE_T_PROBE;
 }
 
 const char *base_check(const uint8_t *p, size_t len)
@@ -70,7 +95,8 @@ const char *base_check(const uint8_t *p, size_t len)
 	if (b->type >= MROCE_T_MAX || !least[b->type])
 		return "of no known type";
 	/* a HELLO has the lowest version that its sender speaks, and its layout in all of them */
-	if (b->version != MROCE_WIRE_VERSION && b->type != MROCE_T_HELLO && b->type != MROCE_T_HELLO_ACK)
+	if (b->version != MROCE_WIRE_VERSION && b->type != MROCE_T_HELLO &&
+	    b->type != MROCE_T_HELLO_ACK)
 		return "of another version";
 	if (len < least[b->type])
 		return "shorter than its type";
@@ -149,7 +175,8 @@ const char *data_parse(const uint8_t *p, size_t len, struct data *d, size_t *use
 		return "of no known opcode";
 	if (op_response(d->opcode) != !!(d->flags & MROCE_F_RESPONSE))
 		return "opcode of the other space";
-	if (d->opcode == MROCE_OP_FLUSH && !(d->imm & (MROCE_FLUSH_GLOBAL | MROCE_FLUSH_PERSISTENT)))
+	if (d->opcode == MROCE_OP_FLUSH &&
+	    !(d->imm & (MROCE_FLUSH_GLOBAL | MROCE_FLUSH_PERSISTENT)))
 		return "FLUSH of no kind";
 	return cut_check(d, used);
 }
@@ -158,8 +185,13 @@ const char *uc_check(const uint8_t *p, size_t len)
 {
 	const struct mroce_wire_uc *w = (const void *)p;
 	struct data d = {
-		.spn = be32toh(w->psn), .offset = be32toh(w->offset), .length = be32toh(w->length), .opcode = w->opcode,
-		.flags = w->flags, .psize = be16toh(w->psize), .bytes = len - sizeof(*w),
+		.spn = be32toh(w->psn),
+		.offset = be32toh(w->offset),
+		.length = be32toh(w->length),
+		.opcode = w->opcode,
+		.flags = w->flags,
+		.psize = be16toh(w->psize),
+		.bytes = len - sizeof(*w),
 	};
 	size_t used = len;
 	const char *why;
@@ -176,7 +208,8 @@ const char *ack_check(const uint8_t *p, size_t len, size_t *used)
 	const struct mroce_wire_record *r = (const void *)(w + 1);
 	int i;
 
-	if (len < sizeof(*w) || w->base.version != MROCE_WIRE_VERSION || w->base.type != MROCE_T_ACK)
+	if (len < sizeof(*w) || w->base.version != MROCE_WIRE_VERSION ||
+	    w->base.type != MROCE_T_ACK)
 		return "no ACK";
 	if (w->nrecords > MROCE_MAX_RECORDS)
 		return "too many records";
@@ -186,7 +219,8 @@ const char *ack_check(const uint8_t *p, size_t len, size_t *used)
 	if (before(be32toh(w->base.number), be32toh(w->anchor)))
 		return "anchor above number";
 	for (i = 0; i < w->nrecords; i++) {
-		if (r[i].kind < MROCE_R_CREDIT || r[i].kind > MROCE_R_FLOOR)	/* the last is reserved: ignored */
+		if (r[i].kind < MROCE_R_CREDIT ||
+		    r[i].kind > MROCE_R_FLOOR) /* the last is reserved: ignored */
 			return "a record of no known kind";
 		if (r[i].kind == MROCE_R_NACK && (!r[i].reason || r[i].reason >= MROCE_N_MAX))
 			return "a NACK without a known reason";
@@ -197,7 +231,8 @@ const char *ack_check(const uint8_t *p, size_t len, size_t *used)
 const char *hello_check(const uint8_t *p, size_t len)
 {
 	const struct mroce_wire_hello *w = (const void *)p;
-	bool ack = w->base.type == MROCE_T_HELLO_ACK, empty = ack && w->flags & (MROCE_H_COOKIE | MROCE_H_REFUSED);
+	bool ack = w->base.type == MROCE_T_HELLO_ACK,
+	     empty = ack && w->flags & (MROCE_H_COOKIE | MROCE_H_REFUSED);
 
 	(void)len;
 	if (!w->version_min || w->version_min > w->version_max)

@@ -35,10 +35,20 @@ void path_start(struct path *p, bool fresh)
 	}
 	flights_drop(p);
 	*p = (struct path){
-		.half = h, .index = p->index, .epoch = p->epoch, .plane = p->plane, .flight = old, .next = 1, .oldest = 1,
-		.window = FIRST_WINDOW / h->paths, .start_up = true, .state = p->plane ? PROBING : ACTIVE,
-		.probe_at = h->soft->now, .last_ack = h->soft->now,
-		.port = MROCE_PATH_PORT_BASE + (soft_random(h->soft) & ((1 << MROCE_PATH_PORT_BITS) - 1)),
+		.half = h,
+		.index = p->index,
+		.epoch = p->epoch,
+		.plane = p->plane,
+		.flight = old,
+		.next = 1,
+		.oldest = 1,
+		.window = FIRST_WINDOW / h->paths,
+		.start_up = true,
+		.state = p->plane ? PROBING : ACTIVE,
+		.probe_at = h->soft->now,
+		.last_ack = h->soft->now,
+		.port = MROCE_PATH_PORT_BASE +
+			(soft_random(h->soft) & ((1 << MROCE_PATH_PORT_BITS) - 1)),
 	};
 	if (p->window < cost(h))
 		p->window = cost(h);
@@ -53,7 +63,8 @@ struct flight *path_send(struct path *p, uint8_t type, void *packet, size_t leng
 
 	if (f->message)
 		message_put(f->message);
-	*f = (struct flight){ .number = p->next, .type = type, .state = IN_FLIGHT, .bytes = bytes, .at = s->now };
+	*f = (struct flight){
+		.number = p->next, .type = type, .state = IN_FLIGHT, .bytes = bytes, .at = s->now};
 	base(packet, type, p->index, p->epoch, p->next++, h->peer_id);
 	p->in_flight += bytes;
 	p->unanswered++;
@@ -95,7 +106,7 @@ struct path *path_for(struct half *h, int preferred)
 
 void probe(struct path *p, unsigned int size)
 {
-	uint8_t packet[65536] = { 0 };
+	uint8_t packet[65536] = {0};
 	struct mroce_wire_control *w = (void *)packet;
 	unsigned int padding = size ? size + sizeof(struct mroce_wire_data) - sizeof(*w) : 0;
 
@@ -190,7 +201,7 @@ static void grow(struct path *p, uint64_t acked)
 	unsigned int i;
 
 	if (p->in_flight + acked + cost(h) < p->window)
-		return;		/* it was not full */
+		return; /* it was not full */
 	if (p->start_up) {
 		p->window += acked;
 		return;
@@ -222,7 +233,8 @@ static void shrink(struct path *p, uint64_t by)
 /* [G2], [G3], once what was sent before the last look has been answered */
 static void round_over(struct path *p)
 {
-	uint64_t most = p->srtt > MS ? p->window / 8 : p->window / 2, by = (uint64_t)p->round_ce * cost(p->half) / 2;
+	uint64_t most = p->srtt > MS ? p->window / 8 : p->window / 2,
+		 by = (uint64_t)p->round_ce * cost(p->half) / 2;
 
 	if (p->round_ce) {
 		start_up_ends(p->half, p->plane);
@@ -296,12 +308,14 @@ static void news(struct half *h, const struct mroce_wire_record *r, unsigned int
 		for (qp = h->soft->qps; qp; qp = qp->next) {
 			if (qp->half != h || qp->stream != be32toh(r->stream))
 				continue;
-			if (r->kind == MROCE_R_CREDIT && before(qp->requests.credit, be32toh(r->value))) {
+			if (r->kind == MROCE_R_CREDIT &&
+			    before(qp->requests.credit, be32toh(r->value))) {
 				qp->requests.credit = be32toh(r->value);
 				if (qp->requests.paused == MROCE_N_RNR)
 					space_resume(&qp->requests);
 			} else if (r->kind == MROCE_R_RELEASE) {
-				space_released(r->flags & MROCE_R_RESPONSE ? &qp->responses : &qp->requests,
+				space_released(r->flags & MROCE_R_RESPONSE ? &qp->responses
+									   : &qp->requests,
 					       be32toh(r->spn));
 			}
 		}
@@ -318,12 +332,13 @@ static void ack_one(struct half *h, const struct mroce_wire_ack *w)
 {
 	struct path *p = &h->path[w->base.path % MAX_PATHS];
 	const struct mroce_wire_record *records = (const void *)(w + 1);
-	uint32_t number = be32toh(w->base.number), anchor = be32toh(w->anchor), n, i, ce, raised = 0;
+	uint32_t number = be32toh(w->base.number), anchor = be32toh(w->anchor), n, i, ce,
+		 raised = 0;
 	uint64_t acked = p->round_bytes;
 	struct flight *f;
 
 	if (w->base.path >= h->paths || w->base.epoch != p->epoch || before_eq(p->next, number))
-		return;		/* [A8] */
+		return; /* [A8] */
 	answered(p);
 	nacks(p, records, w->nrecords);
 	if (before(p->highest, number)) {
@@ -341,7 +356,9 @@ static void ack_one(struct half *h, const struct mroce_wire_ack *w)
 		/* [A7]: it was only late */
 		if (f->state == GONE && f->by_gap && p->newest_by_gap - n < 64 && !raised++) {
 			p->threshold_at = h->soft->now;
-			p->threshold = !p->threshold ? 2 : p->threshold < 128 ? 2 * p->threshold : 128;
+			p->threshold = !p->threshold	    ? 2
+				       : p->threshold < 128 ? 2 * p->threshold
+							    : 128;
 		}
 		arrived(p, f);
 	}
@@ -351,7 +368,8 @@ static void ack_one(struct half *h, const struct mroce_wire_ack *w)
 			continue;
 		if (number - n > 255 && !(w->flags & MROCE_A_PARTIAL))
 			lost(p, f, false);
-		else if (!(w->flags & MROCE_A_PARTIAL) && (number - n > p->threshold || older_than_allowed(p, f)))
+		else if (!(w->flags & MROCE_A_PARTIAL) &&
+			 (number - n > p->threshold || older_than_allowed(p, f)))
 			lost(p, f, true);
 	}
 	while (p->oldest != p->next && p->flight[p->oldest % FLIGHT].state != IN_FLIGHT)
@@ -382,7 +400,8 @@ void ack_input(struct soft *s, const struct soft_datagram *d)
 		if (h->id == id && h->state == OPEN)
 			break;
 	for (i = 0; h && i < h->pairs; i++)
-		if (h->pair[i].verified && same(&h->pair[i].own, &d->to) && same(&h->pair[i].peer, &d->from))
+		if (h->pair[i].verified && same(&h->pair[i].own, &d->to) &&
+		    same(&h->pair[i].peer, &d->from))
 			break;
 	if (!h || i == h->pairs) {
 		s->count.dropped++;
@@ -520,7 +539,8 @@ void path_timers(struct path *p)
 		probe(p, h->payload);
 		probe(p, h->payload);
 		probe(p, PROBE_BYTES);
-		p->probe_at = now + (10 * MS << p->rounds < 500 * MS ? 10 * MS << p->rounds : 500 * MS);
+		p->probe_at =
+			now + (10 * MS << p->rounds < 500 * MS ? 10 * MS << p->rounds : 500 * MS);
 		p->rounds++;
 		return;
 	}

@@ -8,14 +8,19 @@
 
 /* ---- memory */
 
-uint32_t soft_region(struct soft *s, void *memory, uint64_t length, uint64_t at, unsigned int access)
+uint32_t soft_region(struct soft *s, void *memory, uint64_t length, uint64_t at,
+		     unsigned int access)
 {
 	struct region *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return 0;
-	*r = (struct region){ .next = s->regions, .memory = memory, .at = at, .length = length, .access = access,
-			      .rkey = s->next_rkey += 0x101 };
+	*r = (struct region){.next = s->regions,
+			     .memory = memory,
+			     .at = at,
+			     .length = length,
+			     .access = access,
+			     .rkey = s->next_rkey += 0x101};
 	s->regions = r;
 	return r->rkey;
 }
@@ -34,7 +39,8 @@ void soft_region_drop(struct soft *s, uint32_t rkey)
 }
 
 /* A range of no bytes needs the key alone */
-struct region *region_find(struct soft *s, uint32_t rkey, uint64_t addr, uint64_t length, unsigned int access)
+struct region *region_find(struct soft *s, uint32_t rkey, uint64_t addr, uint64_t length,
+			   unsigned int access)
 {
 	struct region *r;
 
@@ -42,7 +48,8 @@ struct region *region_find(struct soft *s, uint32_t rkey, uint64_t addr, uint64_
 		;
 	if (!r || (r->access & access) != access)
 		return NULL;
-	if (length && (addr < r->at || addr - r->at > r->length || length > r->length - (addr - r->at)))
+	if (length &&
+	    (addr < r->at || addr - r->at > r->length || length > r->length - (addr - r->at)))
 		return NULL;
 	return r;
 }
@@ -105,9 +112,18 @@ struct soft_qp *soft_qp(struct soft *s, enum soft_type type, unsigned int access
 	return qp;
 }
 
-uint32_t soft_qpn(const struct soft_qp *qp) { return qp->qpn; }
-enum soft_state soft_state(const struct soft_qp *qp) { return qp->state; }
-void soft_qkey(struct soft_qp *qp, uint32_t qkey) { qp->qkey = qkey; }
+uint32_t soft_qpn(const struct soft_qp *qp)
+{
+	return qp->qpn;
+}
+enum soft_state soft_state(const struct soft_qp *qp)
+{
+	return qp->state;
+}
+void soft_qkey(struct soft_qp *qp, uint32_t qkey)
+{
+	qp->qkey = qkey;
+}
 
 int soft_ready_to_receive(struct soft_qp *qp, const struct soft_connect *c)
 {
@@ -148,8 +164,8 @@ int soft_ready_to_send(struct soft_qp *qp)
 	return 0;
 }
 
-int soft_ready_to_send_with(struct soft_qp *qp, uint32_t sq_psn, unsigned int timeout, unsigned int retry,
-			    unsigned int rnr_retry)
+int soft_ready_to_send_with(struct soft_qp *qp, uint32_t sq_psn, unsigned int timeout,
+			    unsigned int retry, unsigned int rnr_retry)
 {
 	qp->connect.sq_psn = qp->psn = sq_psn;
 	qp->connect.timeout = timeout;
@@ -167,14 +183,16 @@ void qp_fail(struct soft_qp *qp, enum soft_status status)
 		return;
 	qp->state = SOFT_ERROR;
 	for (m = qp->requests.head; m; m = m->next) {
-		qp_done(qp, &(struct soft_completion){ .id = m->work.id, .status = status, .opcode = m->work.opcode });
+		qp_done(qp, &(struct soft_completion){
+				    .id = m->work.id, .status = status, .opcode = m->work.opcode});
 		status = SOFT_FLUSHED;
 	}
 	space_end(&qp->requests);
 	while (qp->receive) {
 		struct receive *r = qp->receive;
 
-		qp_done(qp, &(struct soft_completion){ .id = r->id, .status = SOFT_FLUSHED, .receive = true });
+		qp_done(qp, &(struct soft_completion){
+				    .id = r->id, .status = SOFT_FLUSHED, .receive = true});
 		qp->receive = r->next;
 		free(r);
 	}
@@ -204,7 +222,9 @@ static void bury(struct soft_qp *qp)
 	if (h->tombstones == TOMBSTONES)
 		memmove(h->tombstone, h->tombstone + 1, --h->tombstones * sizeof(*h->tombstone));
 	h->tombstone[h->tombstones++] = (struct tombstone){
-		.stream = qp->stream, .base = qp->rx_requests.base, .until = qp->soft->now + 3 * SEC,
+		.stream = qp->stream,
+		.base = qp->rx_requests.base,
+		.until = qp->soft->now + 3 * SEC,
 	};
 	h->streams--;
 	qp->rx_half = NULL;
@@ -245,13 +265,14 @@ int soft_post_receive(struct soft_qp *qp, uint64_t id, void *data, uint32_t leng
 	struct receive *r;
 
 	if (qp->state == SOFT_ERROR) {
-		qp_done(qp, &(struct soft_completion){ .id = id, .status = SOFT_FLUSHED, .receive = true });
+		qp_done(qp, &(struct soft_completion){
+				    .id = id, .status = SOFT_FLUSHED, .receive = true});
 		return 0;
 	}
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return ENOMEM;
-	*r = (struct receive){ .id = id, .data = data, .length = length, .rsn = qp->posted++ };
+	*r = (struct receive){.id = id, .data = data, .length = length, .rsn = qp->posted++};
 	*qp->receive_tail = r;
 	qp->receive_tail = &r->next;
 	credit_news(qp);
@@ -265,7 +286,8 @@ int soft_post(struct soft_qp *qp, const struct soft_work *w)
 	if (!op_known(w->opcode) || op_response(w->opcode))
 		return EINVAL;
 	if (qp->state == SOFT_ERROR) {
-		qp_done(qp, &(struct soft_completion){ .id = w->id, .status = SOFT_FLUSHED, .opcode = w->opcode });
+		qp_done(qp, &(struct soft_completion){
+				    .id = w->id, .status = SOFT_FLUSHED, .opcode = w->opcode});
 		return 0;
 	}
 	if (qp->state != SOFT_RTS)

@@ -30,7 +30,8 @@ static void share_fill(struct rx_half *h, struct mroce_wire_ack *w)
 	w->allowance = htobe32(64 * 1024 / all > 9000 ? 64 * 1024 / all : 9000);
 }
 
-static size_t ack_fill(struct rx_half *h, unsigned int index, uint32_t anchor, bool anchored, void *at)
+static size_t ack_fill(struct rx_half *h, unsigned int index, uint32_t anchor, bool anchored,
+		       void *at)
 {
 	struct rx_path *p = &h->path[index];
 	struct mroce_wire_ack *w = at;
@@ -75,7 +76,8 @@ static void ack_transmit(struct rx_half *h, unsigned int first, const void *byte
 /* Those that wait for their timer go along, the longest waiting first ([A1a], [A4]) */
 static void ack_now(struct rx_half *h, unsigned int due)
 {
-	uint8_t bytes[ACK_DATAGRAM + sizeof(struct mroce_wire_ack) + MROCE_MAX_RECORDS * sizeof(struct mroce_wire_record)];
+	uint8_t bytes[ACK_DATAGRAM + sizeof(struct mroce_wire_ack) +
+		      MROCE_MAX_RECORDS * sizeof(struct mroce_wire_record)];
 	size_t n = 0, one;
 	unsigned int i, first = due, waiting;
 
@@ -85,7 +87,8 @@ static void ack_now(struct rx_half *h, unsigned int due)
 			if (i != due && h->path[i].ack_at != NEVER && h->path[i].seen &&
 			    (waiting == due || h->path[i].ack_at < h->path[waiting].ack_at))
 				waiting = i;
-		one = sizeof(struct mroce_wire_ack) + h->path[waiting].records * sizeof(struct mroce_wire_record);
+		one = sizeof(struct mroce_wire_ack) +
+		      h->path[waiting].records * sizeof(struct mroce_wire_record);
 		if (n && n + one > ACK_DATAGRAM) {
 			ack_transmit(h, first, bytes, n);
 			n = 0;
@@ -129,8 +132,8 @@ void rx_timers(struct rx_half *h)
 	unsigned int i, due = MAX_PATHS;
 
 	for (i = 0; i < h->paths; i++)
-		if (h->path[i].seen && s->now >= h->path[i].ack_at && (due == MAX_PATHS ||
-		    h->path[i].ack_at < h->path[due].ack_at))
+		if (h->path[i].seen && s->now >= h->path[i].ack_at &&
+		    (due == MAX_PATHS || h->path[i].ack_at < h->path[due].ack_at))
 			due = i;
 	if (due < MAX_PATHS)
 		ack_now(h, due);
@@ -176,7 +179,8 @@ static bool note(struct rx_path *p, uint32_t number, bool taken)
 }
 
 /* [N6] */
-static struct rx_path *path_of(struct rx_half *h, const struct soft_datagram *d, const struct mroce_wire_base *b)
+static struct rx_path *path_of(struct rx_half *h, const struct soft_datagram *d,
+			       const struct mroce_wire_base *b)
 {
 	struct rx_path *p = &h->path[b->path % MAX_PATHS];
 
@@ -229,11 +233,15 @@ static struct soft_qp *stream_of(struct rx_half *h, uint32_t stream)
 	return NULL;
 }
 
-static enum landed data_input(struct rx_half *h, const struct data *d, uint32_t number, uint8_t path)
+static enum landed data_input(struct rx_half *h, const struct data *d, uint32_t number,
+			      uint8_t path)
 {
 	struct mroce_wire_record r = {
-		.kind = MROCE_R_NACK, .flags = d->flags & MROCE_F_RESPONSE ? MROCE_R_RESPONSE : 0,
-		.spn = htobe32(d->spn), .number = htobe32(number), .value = htobe32(d->msn),
+		.kind = MROCE_R_NACK,
+		.flags = d->flags & MROCE_F_RESPONSE ? MROCE_R_RESPONSE : 0,
+		.spn = htobe32(d->spn),
+		.number = htobe32(number),
+		.value = htobe32(d->msn),
 	};
 	struct soft_qp *qp = stream_of(h, d->stream);
 	enum landed landed;
@@ -243,7 +251,7 @@ static enum landed data_input(struct rx_half *h, const struct data *d, uint32_t 
 
 		if (!t) {
 			h->soft->count.dropped++;
-			return DROPPED;		/* [S6] */
+			return DROPPED; /* [S6] */
 		}
 		if (before(d->spn, t->base) && !(d->flags & MROCE_F_RESPONSE))
 			return DUPLICATE;
@@ -252,7 +260,7 @@ static enum landed data_input(struct rx_half *h, const struct data *d, uint32_t 
 		return NACKED;
 	}
 	if (!(d->flags & MROCE_F_RESPONSE))
-		space_released(&qp->responses, d->floor);	/* [M11] */
+		space_released(&qp->responses, d->floor); /* [M11] */
 	r.stream = htobe32(qp->opener ? qp->opener : qp->requests.peer_stream);
 	landed = stream_input(qp, d, &r.reason, &r.timer);
 	if (landed == NACKED) {
@@ -261,13 +269,16 @@ static enum landed data_input(struct rx_half *h, const struct data *d, uint32_t 
 		h->soft->count.duplicates++;
 		r.kind = MROCE_R_RELEASE;
 		r.number = r.value = 0;
-		r.spn = htobe32(d->flags & MROCE_F_RESPONSE ? qp->rx_responses.base : qp->rx_requests.base);
+		r.spn = htobe32(d->flags & MROCE_F_RESPONSE ? qp->rx_responses.base
+							    : qp->rx_requests.base);
 		record(h, path, &r);
 	}
-	if (!(d->flags & MROCE_F_RESPONSE) && qp->requests.peer_stream + 1 && landed == TAKEN && op_receives(d->opcode) &&
-	    d->flags & MROCE_F_LAST) {
+	if (!(d->flags & MROCE_F_RESPONSE) && qp->requests.peer_stream + 1 && landed == TAKEN &&
+	    op_receives(d->opcode) && d->flags & MROCE_F_LAST) {
 		struct mroce_wire_record credit = {
-			.kind = MROCE_R_CREDIT, .stream = r.stream, .value = htobe32(credit_of(qp)),
+			.kind = MROCE_R_CREDIT,
+			.stream = r.stream,
+			.value = htobe32(credit_of(qp)),
 		};
 
 		record(h, path, &credit);
@@ -277,13 +288,19 @@ static enum landed data_input(struct rx_half *h, const struct data *d, uint32_t 
 }
 
 /* [S3] */
-static void open_input(struct rx_half *h, const struct soft_datagram *d, const struct mroce_wire_open *in)
+static void open_input(struct rx_half *h, const struct soft_datagram *d,
+		       const struct mroce_wire_open *in)
 {
 	uint32_t stream = be32toh(in->stream);
 	struct soft_qp *qp = qp_find(h->soft, be32toh(in->peer_qpn));
 	struct mroce_wire_open w = {
-		.own_qpn = in->peer_qpn, .peer_qpn = in->own_qpn, .to = in->stream, .attempt = in->attempt,
-		.log_packets = LOG_WINDOW, .log_messages = LOG_MESSAGES, .status = MROCE_OPEN_NOT_READY,
+		.own_qpn = in->peer_qpn,
+		.peer_qpn = in->own_qpn,
+		.to = in->stream,
+		.attempt = in->attempt,
+		.log_packets = LOG_WINDOW,
+		.log_messages = LOG_MESSAGES,
+		.status = MROCE_OPEN_NOT_READY,
 	};
 
 	if (qp && qp->type == SOFT_RC && (qp->state == SOFT_RTR || qp->state == SOFT_RTS) &&
@@ -315,7 +332,7 @@ static void control_input(struct rx_half *h, const struct mroce_wire_control *w)
 	uint32_t value = be32toh(w->value);
 
 	if (!qp)
-		return;		/* [S8] */
+		return; /* [S8] */
 	if (w->op == MROCE_C_CREDIT) {
 		if (!qp->requests.no_credit && before(qp->requests.credit, value))
 			qp->requests.credit = value;
@@ -332,7 +349,8 @@ static void control_input(struct rx_half *h, const struct mroce_wire_control *w)
 		qp->accepted = false, qp->open_at = h->soft->now + 100 * MS;
 }
 
-static void one(struct rx_half *h, const struct soft_datagram *d, const uint8_t *at, const struct data *data, bool first)
+static void one(struct rx_half *h, const struct soft_datagram *d, const uint8_t *at,
+		const struct data *data, bool first)
 {
 	const struct mroce_wire_base *b = (const void *)at;
 	struct rx_path *p = path_of(h, d, b);
@@ -382,7 +400,8 @@ static void one(struct rx_half *h, const struct soft_datagram *d, const uint8_t 
 	if (behind >= MROCE_BITMAP_BITS && (landed == TAKEN || landed == DUPLICATE)) {
 		uint8_t bytes[sizeof(struct mroce_wire_ack)];
 
-		ack_transmit(h, b->path, bytes, ack_fill(h, b->path, number, true, bytes));	/* [A3] */
+		ack_transmit(h, b->path, bytes,
+			     ack_fill(h, b->path, number, true, bytes)); /* [A3] */
 	}
 	if (due || ++p->unacknowledged >= 32)
 		ack_now(h, b->path);
@@ -417,8 +436,9 @@ void numbered_input(struct soft *s, const struct soft_datagram *d)
 	for (n = 0; left && n < MAX_SHARED; n++, at += used, left -= used) {
 		const struct mroce_wire_base *o = (const void *)at;
 
-		if (base_check(at, left) || o->type != MROCE_T_DATA || o->id != b->id || o->path != b->path ||
-		    o->epoch != b->epoch || data_parse(at, left, &data, &used)) {
+		if (base_check(at, left) || o->type != MROCE_T_DATA || o->id != b->id ||
+		    o->path != b->path || o->epoch != b->epoch ||
+		    data_parse(at, left, &data, &used)) {
 			s->count.malformed++;
 			return;
 		}

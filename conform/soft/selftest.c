@@ -18,13 +18,13 @@ static struct transit {
 	uint64_t at;
 	struct soft_datagram d;
 	uint8_t bytes[9000];
-} *net[FLIGHTS];
+} * net[FLIGHTS];
 
 static struct side {
 	struct soft *node;
 	struct soft_qp *qp, *ud, *uc;
 	struct soft_address address;
-	uint8_t *memory, *shadow;	/* what the peer may use, and what ought to be there */
+	uint8_t *memory, *shadow; /* what the peer may use, and what ought to be there */
 	uint32_t rkey, received;
 	uint64_t counter;
 	uint8_t buffer[DEPTH][BUFFER];
@@ -98,7 +98,7 @@ static void deliver(void)
 			due[n++] = net[i];
 			net[i] = NULL;
 		}
-	for (i = 1; i < n; i++)		/* by time */
+	for (i = 1; i < n; i++) /* by time */
 		for (j = i; j && due[j]->at < due[j - 1]->at; j--) {
 			struct transit *t = due[j];
 
@@ -108,7 +108,8 @@ static void deliver(void)
 	for (i = 0; i < n; i++) {
 		struct transit *t = due[i];
 
-		soft_input(side[!memcmp(&t->d.to, &side[1].address, sizeof(t->d.to))].node, &t->d, now);
+		soft_input(side[!memcmp(&t->d.to, &side[1].address, sizeof(t->d.to))].node, &t->d,
+			   now);
 		free(t);
 	}
 }
@@ -147,8 +148,12 @@ static void one_write(struct side *a, struct side *b)
 
 	fill(data, length);
 	memcpy(b->shadow + at, data, length);
-	soft_post(a->qp, &(struct soft_work){ .id = 1, .opcode = MROCE_OP_WRITE, .data = data, .length = length,
-					      .addr = 0x100000 + at, .rkey = b->rkey });
+	soft_post(a->qp, &(struct soft_work){.id = 1,
+					     .opcode = MROCE_OP_WRITE,
+					     .data = data,
+					     .length = length,
+					     .addr = 0x100000 + at,
+					     .rkey = b->rkey});
 	expect(wait_for(a->qp, &c) && c.status == SOFT_OK && c.id == 1, "a Write completes");
 	expect(!memcmp(b->memory, b->shadow, MEMORY), "a Write changes its bytes and no others");
 	free(data);
@@ -164,12 +169,16 @@ static void writes(struct side *a, struct side *b)
 	for (i = 0; i < 8; i++) {
 		fill(data[i], sizeof(data[i]));
 		memcpy(b->shadow + i * 1000, data[i], sizeof(data[i]));
-		soft_post(a->qp, &(struct soft_work){ .id = i, .opcode = MROCE_OP_WRITE, .data = data[i],
-						      .length = sizeof(data[i]), .addr = 0x100000 + i * 1000,
-						      .rkey = b->rkey });
+		soft_post(a->qp, &(struct soft_work){.id = i,
+						     .opcode = MROCE_OP_WRITE,
+						     .data = data[i],
+						     .length = sizeof(data[i]),
+						     .addr = 0x100000 + i * 1000,
+						     .rkey = b->rkey});
 	}
 	for (i = 0; i < 8; i++)
-		expect(wait_for(a->qp, &c) && c.status == SOFT_OK && c.id == i, "Writes complete in order");
+		expect(wait_for(a->qp, &c) && c.status == SOFT_OK && c.id == i,
+		       "Writes complete in order");
 	expect(!memcmp(b->memory, b->shadow, MEMORY), "of Writes that overlap the last wins");
 }
 
@@ -179,8 +188,12 @@ static void one_read(struct side *a, struct side *b)
 	uint8_t *data = calloc(1, length + 1);
 	struct soft_completion c;
 
-	soft_post(a->qp, &(struct soft_work){ .id = 2, .opcode = MROCE_OP_READ, .data = data, .length = length,
-					      .addr = 0x100000 + at, .rkey = b->rkey });
+	soft_post(a->qp, &(struct soft_work){.id = 2,
+					     .opcode = MROCE_OP_READ,
+					     .data = data,
+					     .length = length,
+					     .addr = 0x100000 + at,
+					     .rkey = b->rkey});
 	expect(wait_for(a->qp, &c) && c.status == SOFT_OK && c.id == 2, "a Read completes");
 	expect(!memcmp(b->shadow + at, data, length), "a Read brings what was there");
 	free(data);
@@ -198,20 +211,25 @@ static void sends(struct side *a, struct side *b)
 			soft_post_receive(b->qp, i, b->buffer[i], BUFFER);
 		length[i] = random64() % BUFFER;
 		fill(data[i], length[i]);
-		soft_post(a->qp, &(struct soft_work){ .id = i, .opcode = MROCE_OP_SEND_IMM, .data = data[i],
-						      .length = length[i], .imm = i * 7 });
+		soft_post(a->qp, &(struct soft_work){.id = i,
+						     .opcode = MROCE_OP_SEND_IMM,
+						     .data = data[i],
+						     .length = length[i],
+						     .imm = i * 7});
 	}
 	for (i = 0; i < 100; i++)
 		step();
-	for (i = late; i < n; i++)	/* after they were refused */
+	for (i = late; i < n; i++) /* after they were refused */
 		soft_post_receive(b->qp, i, b->buffer[i], BUFFER);
 	for (i = 0; i < n; i++) {
-		expect(wait_for(b->qp, &c) && c.receive && c.id == i && c.length == length[i] && c.imm == i * 7,
+		expect(wait_for(b->qp, &c) && c.receive && c.id == i && c.length == length[i] &&
+			       c.imm == i * 7,
 		       "Sends are received in order");
 		expect(!memcmp(b->buffer[i], data[i], length[i]), "a Send brings its bytes");
 	}
 	for (i = 0; i < n; i++)
-		expect(wait_for(a->qp, &c) && !c.receive && c.status == SOFT_OK && c.id == i, "Sends complete in order");
+		expect(wait_for(a->qp, &c) && !c.receive && c.status == SOFT_OK && c.id == i,
+		       "Sends complete in order");
 }
 
 static void atomics(struct side *a, struct side *b)
@@ -222,10 +240,16 @@ static void atomics(struct side *a, struct side *b)
 
 	memcpy(&there, b->memory, 8);
 	for (i = 0; i < 16; i++)
-		soft_post(a->qp, &(struct soft_work){ .id = i, .opcode = MROCE_OP_FETCH_ADD, .data = &was[i], .length = 8,
-						      .addr = 0x100000, .rkey = b->rkey, .compare_add = 3 });
+		soft_post(a->qp, &(struct soft_work){.id = i,
+						     .opcode = MROCE_OP_FETCH_ADD,
+						     .data = &was[i],
+						     .length = 8,
+						     .addr = 0x100000,
+						     .rkey = b->rkey,
+						     .compare_add = 3});
 	for (i = 0; i < 16; i++)
-		expect(wait_for(a->qp, &c) && c.status == SOFT_OK && was[i] == there + 3 * i, "an atomic is done once, in order");
+		expect(wait_for(a->qp, &c) && c.status == SOFT_OK && was[i] == there + 3 * i,
+		       "an atomic is done once, in order");
 	there += 48;
 	memcpy(b->shadow, &there, 8);
 	expect(!memcmp(b->memory, b->shadow, MEMORY), "atomics change eight bytes");
@@ -235,37 +259,46 @@ static void denied(struct side *a, struct side *b)
 {
 	struct soft_completion c;
 
-	soft_post(a->qp, &(struct soft_work){ .id = 9, .opcode = MROCE_OP_WRITE, .data = "x", .length = 1,
-					      .addr = 0x100000 + MEMORY, .rkey = b->rkey });
-	expect(wait_for(a->qp, &c) && c.status == SOFT_REM_ACCESS && c.id == 9, "a Write out of bounds fails");
+	soft_post(a->qp, &(struct soft_work){.id = 9,
+					     .opcode = MROCE_OP_WRITE,
+					     .data = "x",
+					     .length = 1,
+					     .addr = 0x100000 + MEMORY,
+					     .rkey = b->rkey});
+	expect(wait_for(a->qp, &c) && c.status == SOFT_REM_ACCESS && c.id == 9,
+	       "a Write out of bounds fails");
 	expect(!memcmp(b->memory, b->shadow, MEMORY), "and changes nothing");
 	expect(soft_state(a->qp) == SOFT_ERROR, "its queue pair is in the error state");
 }
 
 static void begin(uint64_t seed, unsigned int paths)
 {
-	struct soft_connect c = { .timeout = 14, .retry = 7, .rnr_retry = 7, .rnr_timer = 12 };
+	struct soft_connect c = {.timeout = 14, .retry = 7, .rnr_retry = 7, .rnr_timer = 12};
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
 		struct side *a = &side[i];
-		struct soft_config config = { .planes = 1, .mtu = i ? 1500 : 9000, .paths = paths, .seed = seed * 2 + i,
-					      .send = carry };
+		struct soft_config config = {.planes = 1,
+					     .mtu = i ? 1500 : 9000,
+					     .paths = paths,
+					     .seed = seed * 2 + i,
+					     .send = carry};
 
-		a->address = (struct soft_address){ { [10] = 0xff, 0xff, 10, 9, 0, i + 1 } };
+		a->address = (struct soft_address){{[10] = 0xff, 0xff, 10, 9, 0, i + 1}};
 		config.address[0] = a->address;
 		a->node = soft_new(&config, now);
 		a->memory = malloc(MEMORY);
 		a->shadow = malloc(MEMORY);
 		fill(a->memory, MEMORY);
 		memcpy(a->shadow, a->memory, MEMORY);
-		a->rkey = soft_region(a->node, a->memory, MEMORY, 0x100000, SOFT_WRITE | SOFT_READ | SOFT_ATOMIC);
+		a->rkey = soft_region(a->node, a->memory, MEMORY, 0x100000,
+				      SOFT_WRITE | SOFT_READ | SOFT_ATOMIC);
 		a->qp = soft_qp(a->node, SOFT_RC, SOFT_WRITE | SOFT_READ | SOFT_ATOMIC);
 	}
 	for (i = 0; i < 2; i++) {
 		c.to = side[!i].address;
 		c.qpn = soft_qpn(side[!i].qp);
-		c.sq_psn = i ? 0xfffffff0 : 0x123456;	/* one wraps */
+		c.sq_psn = i ? 0xfffffff0 : 0x123456; /* one wraps */
 		c.rq_psn = i ? 0x123456 : 0xfffffff0;
 		soft_ready_to_receive(side[i].qp, &c);
 		soft_ready_to_send(side[i].qp);
@@ -287,8 +320,8 @@ static void end(void)
 	}
 }
 
-static void scenario(const char *name, uint64_t seed, unsigned int rounds, uint64_t loss, uint64_t dup, uint64_t mark,
-		     uint64_t late)
+static void scenario(const char *name, uint64_t seed, unsigned int rounds, uint64_t loss,
+		     uint64_t dup, uint64_t mark, uint64_t late)
 {
 	unsigned int i, before = failures;
 
@@ -309,8 +342,9 @@ static void scenario(const char *name, uint64_t seed, unsigned int rounds, uint6
 	}
 	denied(&side[0], &side[1]);
 	if (failures == before)
-		printf("ok - %s: %" PRIu64 " packets, %" PRIu64 " lost, %" PRIu64 " sent again, %" PRIu64 " time-outs\n", name,
-		       soft_counters(side[0].node)->sent, soft_counters(side[0].node)->lost,
+		printf("ok - %s: %" PRIu64 " packets, %" PRIu64 " lost, %" PRIu64
+		       " sent again, %" PRIu64 " time-outs\n",
+		       name, soft_counters(side[0].node)->sent, soft_counters(side[0].node)->lost,
 		       soft_counters(side[0].node)->resent, soft_counters(side[0].node)->timeouts);
 	else
 		printf("not ok - %s (seed %" PRIu64 ")\n", name, seed);

@@ -21,9 +21,11 @@ void receiver_start(struct receiver *r, uint32_t spn)
 	r->base = r->cursor_spn = spn;
 }
 
-static struct region *memory_of(struct soft_qp *qp, const struct data *d, uint64_t addr, uint64_t length, unsigned int need)
+static struct region *memory_of(struct soft_qp *qp, const struct data *d, uint64_t addr,
+				uint64_t length, unsigned int need)
 {
-	return (qp->access & need) == need ? region_find(qp->soft, d->rkey, addr, length, need) : NULL;
+	return (qp->access & need) == need ? region_find(qp->soft, d->rkey, addr, length, need)
+					   : NULL;
 }
 
 static uint8_t *at(struct region *r, uint64_t addr)
@@ -42,7 +44,7 @@ static struct receive *buffer_of(struct soft_qp *qp, uint32_t rsn)
 
 /* ---- may it land, and where */
 
-static uint64_t begins(const struct data *d)	/* address of a Write's first byte */
+static uint64_t begins(const struct data *d) /* address of a Write's first byte */
 {
 	return d->addr - d->offset;
 }
@@ -61,7 +63,8 @@ static unsigned int need_of(const struct data *d)
 	case MROCE_OP_FETCH_ADD:
 		return SOFT_ATOMIC;
 	case MROCE_OP_FLUSH:
-		return (d->imm & MROCE_FLUSH_GLOBAL ? SOFT_FLUSH : 0) | (d->imm & MROCE_FLUSH_PERSISTENT ? SOFT_PERSISTENT : 0);
+		return (d->imm & MROCE_FLUSH_GLOBAL ? SOFT_FLUSH : 0) |
+		       (d->imm & MROCE_FLUSH_PERSISTENT ? SOFT_PERSISTENT : 0);
 	default:
 		return 0;
 	}
@@ -73,7 +76,7 @@ static uint8_t judge_request(struct soft_qp *qp, const struct data *d)
 	struct receive *r;
 
 	if ((qp->access & need) != need)
-		return MROCE_N_LENGTH;		/* [R6]: the queue pair itself does not allow it */
+		return MROCE_N_LENGTH; /* [R6]: the queue pair itself does not allow it */
 	switch (d->opcode) {
 	case MROCE_OP_SEND:
 	case MROCE_OP_SEND_IMM:
@@ -85,7 +88,9 @@ static uint8_t judge_request(struct soft_qp *qp, const struct data *d)
 			return MROCE_N_RNR;
 		/* fall through */
 	case MROCE_OP_WRITE:
-		return d->length && !memory_of(qp, d, begins(d), d->length, SOFT_WRITE) ? MROCE_N_ACCESS : 0;
+		return d->length && !memory_of(qp, d, begins(d), d->length, SOFT_WRITE)
+			       ? MROCE_N_ACCESS
+			       : 0;
 	case MROCE_OP_READ:
 		if (d->length && !memory_of(qp, d, d->addr, d->length, SOFT_READ))
 			return MROCE_N_ACCESS;
@@ -97,7 +102,8 @@ static uint8_t judge_request(struct soft_qp *qp, const struct data *d)
 	default:
 		if (d->addr % 8)
 			return MROCE_N_LENGTH;
-		if (!memory_of(qp, d, d->addr, 8, d->opcode == MROCE_OP_ATOMIC_WRITE ? SOFT_WRITE : SOFT_ATOMIC))
+		if (!memory_of(qp, d, d->addr, 8,
+			       d->opcode == MROCE_OP_ATOMIC_WRITE ? SOFT_WRITE : SOFT_ATOMIC))
 			return MROCE_N_ACCESS;
 	}
 	return qp->answering >= qp->reads ? MROCE_N_READS : 0;
@@ -123,7 +129,8 @@ static bool copy(struct soft_qp *qp, const struct data *d, bool response)
 	if (response) {
 		m = request_of(qp, d->rsn);
 		if (m && m->work.data && d->length == m->work.length)
-			memcpy((uint8_t *)(uintptr_t)m->work.data + d->offset, d->payload, d->bytes);
+			memcpy((uint8_t *)(uintptr_t)m->work.data + d->offset, d->payload,
+			       d->bytes);
 		return true;
 	}
 	if (d->opcode == MROCE_OP_WRITE || d->opcode == MROCE_OP_WRITE_IMM) {
@@ -143,9 +150,11 @@ static bool agrees(const struct arrival *m, const struct data *d)
 {
 	bool write = d->opcode == MROCE_OP_WRITE || d->opcode == MROCE_OP_WRITE_IMM;
 
-	return m->first == d->first && m->packets == d->packets && m->length == d->length && m->opcode == d->opcode &&
-		m->psize == d->psize && (op_receives(d->opcode) || op_response(d->opcode) ? m->rsn == d->rsn : true) &&
-		(!op_needs_key(d->opcode) || (m->rkey == d->rkey && m->addr == (write ? begins(d) : d->addr)));
+	return m->first == d->first && m->packets == d->packets && m->length == d->length &&
+	       m->opcode == d->opcode && m->psize == d->psize &&
+	       (op_receives(d->opcode) || op_response(d->opcode) ? m->rsn == d->rsn : true) &&
+	       (!op_needs_key(d->opcode) ||
+		(m->rkey == d->rkey && m->addr == (write ? begins(d) : d->addr)));
 }
 
 static void describe(struct arrival *m, const struct data *d)
@@ -153,9 +162,18 @@ static void describe(struct arrival *m, const struct data *d)
 	bool write = d->opcode == MROCE_OP_WRITE || d->opcode == MROCE_OP_WRITE_IMM;
 
 	*m = (struct arrival){
-		.used = true, .opcode = d->opcode, .flags = d->flags, .first = d->first, .packets = d->packets,
-		.length = d->length, .rsn = d->rsn, .rkey = d->rkey, .imm = d->imm, .psize = d->psize,
-		.addr = write ? begins(d) : d->addr, .bytes = d->bytes,
+		.used = true,
+		.opcode = d->opcode,
+		.flags = d->flags,
+		.first = d->first,
+		.packets = d->packets,
+		.length = d->length,
+		.rsn = d->rsn,
+		.rkey = d->rkey,
+		.imm = d->imm,
+		.psize = d->psize,
+		.addr = write ? begins(d) : d->addr,
+		.bytes = d->bytes,
 	};
 	if (op_own_payload(d->opcode))
 		memcpy(m->operands, d->payload, op_own_payload(d->opcode));
@@ -163,9 +181,11 @@ static void describe(struct arrival *m, const struct data *d)
 
 /* ---- the cursor */
 
-static void respond(struct soft_qp *qp, uint32_t msn, uint8_t op, const void *data, uint32_t length, uint32_t imm)
+static void respond(struct soft_qp *qp, uint32_t msn, uint8_t op, const void *data, uint32_t length,
+		    uint32_t imm)
 {
-	struct soft_work w = { .opcode = op, .length = op == MROCE_OP_READ_RESP ? length : 0, .imm = imm };
+	struct soft_work w = {
+		.opcode = op, .length = op == MROCE_OP_READ_RESP ? length : 0, .imm = imm};
 	struct message *m = message_new(&qp->responses, &w, data, length);
 
 	if (m)
@@ -180,8 +200,9 @@ static void atomic(struct soft_qp *qp, struct arrival *m, uint8_t *p, uint32_t m
 
 	memcpy(&a, m->operands, sizeof(a));
 	memcpy(&was, p, 8);
-	now = m->opcode == MROCE_OP_FETCH_ADD ? was + be64toh(a.compare_add) :
-		was == be64toh(a.compare_add) ? be64toh(a.swap) : was;
+	now = m->opcode == MROCE_OP_FETCH_ADD ? was + be64toh(a.compare_add)
+	      : was == be64toh(a.compare_add) ? be64toh(a.swap)
+					      : was;
 	memcpy(p, &now, 8);
 	was = htobe64(was);
 	respond(qp, msn, MROCE_OP_ATOMIC_RESP, &was, 8, 0);
@@ -190,11 +211,11 @@ static void atomic(struct soft_qp *qp, struct arrival *m, uint8_t *p, uint32_t m
 /* A message is whole and its turn has come. False: it failed now, and nothing from it on is taken ([M12]) */
 static uint8_t act(struct soft_qp *qp, struct arrival *m, uint32_t msn)
 {
-	struct data d = { .rkey = m->rkey };
+	struct data d = {.rkey = m->rkey};
 	struct region *g;
 	struct receive *r;
 
-	qp->answering -= op_answered(m->opcode);	/* it was counted when it came */
+	qp->answering -= op_answered(m->opcode); /* it was counted when it came */
 	switch (m->opcode) {
 	case MROCE_OP_SEND:
 	case MROCE_OP_SEND_IMM:
@@ -212,9 +233,14 @@ static uint8_t act(struct soft_qp *qp, struct arrival *m, uint32_t msn)
 		if (!qp->receive)
 			qp->receive_tail = &qp->receive;
 		qp_done(qp, &(struct soft_completion){
-			.id = r->id, .receive = true, .opcode = m->opcode, .length = m->length, .imm = m->imm,
-			.with_imm = m->opcode == MROCE_OP_SEND_IMM || m->opcode == MROCE_OP_WRITE_IMM,
-		});
+				    .id = r->id,
+				    .receive = true,
+				    .opcode = m->opcode,
+				    .length = m->length,
+				    .imm = m->imm,
+				    .with_imm = m->opcode == MROCE_OP_SEND_IMM ||
+						m->opcode == MROCE_OP_WRITE_IMM,
+			    });
 		free(r);
 		return 0;
 	case MROCE_OP_READ:
@@ -364,7 +390,8 @@ static bool must_wait(struct soft_qp *qp, struct receiver *r, const struct data 
 {
 	struct region *g;
 
-	if ((d->opcode != MROCE_OP_WRITE && d->opcode != MROCE_OP_WRITE_IMM) || !d->bytes || d->spn == r->base)
+	if ((d->opcode != MROCE_OP_WRITE && d->opcode != MROCE_OP_WRITE_IMM) || !d->bytes ||
+	    d->spn == r->base)
 		return false;
 	g = memory_of(qp, d, d->addr, d->bytes, SOFT_WRITE);
 	return g && !(g->access & SOFT_RELAXED) && d->flags & (MROCE_F_LAST | MROCE_F_ORDERED);
@@ -399,7 +426,7 @@ enum landed stream_input(struct soft_qp *qp, const struct data *d, uint8_t *reas
 	uint32_t ahead = d->spn - r->base;
 	uint8_t why = 0;
 
-	*timer = qp->connect.rnr_timer;	/* of all refusals from here only RNR has one */
+	*timer = qp->connect.rnr_timer; /* of all refusals from here only RNR has one */
 	if (before(d->spn, r->base) || (ahead < WINDOW && r->number[d->spn % WINDOW] != NOTHING))
 		return DUPLICATE;
 	if (r->refusing && reason_gone(qp, r))
@@ -414,7 +441,8 @@ enum landed stream_input(struct soft_qp *qp, const struct data *d, uint8_t *reas
 	}
 	if (ahead >= WINDOW || d->msn - r->cursor >= MESSAGES)
 		return refused(r, d, MROCE_N_WINDOW, reason);
-	if (m->used && !(d->opcode == MROCE_OP_ERROR_RESP && m->opcode == MROCE_OP_READ_RESP) && !agrees(m, d))
+	if (m->used && !(d->opcode == MROCE_OP_ERROR_RESP && m->opcode == MROCE_OP_READ_RESP) &&
+	    !agrees(m, d))
 		return DROPPED;
 	if (m->used && m->replaced)
 		return DROPPED;
@@ -436,7 +464,8 @@ enum landed stream_input(struct soft_qp *qp, const struct data *d, uint8_t *reas
 
 		m->replaced = true;
 		if (request)
-			request->failed = d->imm && d->imm < MROCE_N_MAX ? d->imm : MROCE_N_OPERATION;
+			request->failed =
+				d->imm && d->imm < MROCE_N_MAX ? d->imm : MROCE_N_OPERATION;
 	}
 	if (!response && must_wait(qp, r, d)) {
 		if (!hold(r, d))

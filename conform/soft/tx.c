@@ -8,13 +8,18 @@
 void space_start(struct space *sp, struct soft_qp *qp, bool response, uint32_t spn)
 {
 	*sp = (struct space){
-		.qp = qp, .response = response, .next_spn = spn, .window = WINDOW, .messages = MESSAGES,
+		.qp = qp,
+		.response = response,
+		.next_spn = spn,
+		.window = WINDOW,
+		.messages = MESSAGES,
 		.no_credit = response,
 	};
 	sp->tail = &sp->head;
 }
 
-struct message *message_new(struct space *sp, const struct soft_work *w, const void *data, uint32_t length)
+struct message *message_new(struct space *sp, const struct soft_work *w, const void *data,
+			    uint32_t length)
 {
 	struct message *m = calloc(1, sizeof(*m));
 
@@ -98,7 +103,10 @@ void space_released(struct space *sp, uint32_t below)
 static void finish(struct soft_qp *qp, struct message *m, enum soft_status status)
 {
 	struct soft_completion c = {
-		.id = m->work.id, .status = status, .opcode = m->work.opcode, .length = m->work.length,
+		.id = m->work.id,
+		.status = status,
+		.opcode = m->work.opcode,
+		.length = m->work.length,
 	};
 
 	if (!m->work.unsignalled || status != SOFT_OK)
@@ -159,11 +167,12 @@ void space_resume(struct space *sp)
 				m->packet[i] = LOST;
 }
 
-static uint64_t rnr_wait(uint8_t code)	/* the InfiniBand RNR timer codes, in 10 us */
+static uint64_t rnr_wait(uint8_t code) /* the InfiniBand RNR timer codes, in 10 us */
 {
 	static const uint32_t wait[32] = {
-		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
-		4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+		65536, 1,    2,	   3,	 4,    6,     8,     12,    16,	   24,	  32,
+		48,    64,   96,   128,	 192,  256,   384,   512,   768,   1024,  1536,
+		2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 	};
 
 	return wait[code & 31] * 10 * US;
@@ -224,7 +233,8 @@ static void pause_over(struct space *sp)
 	if (!sp->paused)
 		return;
 	if (sp->qp->soft->now >= sp->paused_until ||
-	    (moved && (sp->paused == MROCE_N_HOLD || sp->paused == MROCE_N_WINDOW || sp->paused == MROCE_N_READS)))
+	    (moved && (sp->paused == MROCE_N_HOLD || sp->paused == MROCE_N_WINDOW ||
+		       sp->paused == MROCE_N_READS)))
 		space_resume(sp);
 }
 
@@ -232,7 +242,9 @@ static void pause_over(struct space *sp)
 
 static bool overlap(const struct message *a, const struct message *b)
 {
-	uint64_t bytes = b->work.opcode == MROCE_OP_WRITE || b->work.opcode == MROCE_OP_WRITE_IMM ? b->length : 8;
+	uint64_t bytes = b->work.opcode == MROCE_OP_WRITE || b->work.opcode == MROCE_OP_WRITE_IMM
+				 ? b->length
+				 : 8;
 
 	return a->work.addr < b->work.addr + bytes && b->work.addr < a->work.addr + a->length;
 }
@@ -250,7 +262,8 @@ static bool ordered_after(struct space *sp, struct message *m)
 
 		if (!overlap(m, o))
 			continue;
-		if (op == MROCE_OP_CMP_SWAP || op == MROCE_OP_FETCH_ADD || op == MROCE_OP_ATOMIC_WRITE)
+		if (op == MROCE_OP_CMP_SWAP || op == MROCE_OP_FETCH_ADD ||
+		    op == MROCE_OP_ATOMIC_WRITE)
 			return false;
 		m->ordered = m->ordered || op == MROCE_OP_WRITE || op == MROCE_OP_WRITE_IMM;
 	}
@@ -291,7 +304,7 @@ static bool admitted(struct space *sp, struct message *m, struct half *h)
 		return false;
 	if (op_receives(m->work.opcode) && !sp->no_credit && !before(sp->next_rsn, sp->credit) &&
 	    lowest(sp) != sp->next_spn)
-		return false;	/* one packet, when nothing else is in flight */
+		return false; /* one packet, when nothing else is in flight */
 	if (!ordered_after(sp, m) || !cut(sp, m, h->payload))
 		return false;
 	qp->reading += op_answered(m->work.opcode);
@@ -320,7 +333,8 @@ static struct message *choose(struct space *sp, struct half *h, uint32_t *index)
 	if (!m || !admitted(sp, m, h) || !within(sp, m->first + m->unsent))
 		return NULL;
 	/* without credit, one packet and no more */
-	if (op_receives(m->work.opcode) && !sp->no_credit && !before(m->rsn, sp->credit) && lowest(sp) != m->first + m->unsent)
+	if (op_receives(m->work.opcode) && !sp->no_credit && !before(m->rsn, sp->credit) &&
+	    lowest(sp) != m->first + m->unsent)
 		return NULL;
 	*index = m->unsent;
 	return m;
@@ -335,8 +349,11 @@ static uint32_t backlog(struct half *h)
 	for (qp = h->soft->qps; qp; qp = qp->next)
 		for (m = qp->half == h ? qp->requests.head : NULL; m; m = m->next)
 			if (op_carries_message(m->work.opcode))
-				bytes += m->length - (m->cut ? (uint64_t)m->unsent * m->psize < m->length ?
-						      m->unsent * m->psize : m->length : 0);
+				bytes += m->length -
+					 (m->cut ? (uint64_t)m->unsent * m->psize < m->length
+							   ? m->unsent * m->psize
+							   : m->length
+						 : 0);
 	bytes = (bytes + 1023) / 1024;
 	return bytes < 0xffffffff ? bytes : 0xffffffff;
 }
@@ -361,12 +378,14 @@ static void data_send(struct path *p, struct message *m, uint32_t i)
 	w->rsn = htobe32(m->rsn);
 	w->offset = htobe32(offset);
 	w->length = htobe32(m->length);
-	w->addr = htobe64(m->work.addr + (op == MROCE_OP_WRITE || op == MROCE_OP_WRITE_IMM ? offset : 0));
+	w->addr = htobe64(m->work.addr +
+			  (op == MROCE_OP_WRITE || op == MROCE_OP_WRITE_IMM ? offset : 0));
 	w->rkey = htobe32(op_needs_key(op) ? m->work.rkey : 0);
 	w->imm = htobe32(m->work.imm);
 	w->opcode = op;
-	w->flags = (i ? 0 : MROCE_F_FIRST) | (last ? MROCE_F_LAST : 0) | (sp->response ? MROCE_F_RESPONSE : 0) |
-		(m->ordered ? MROCE_F_ORDERED : 0) | (m->work.solicited ? MROCE_F_SOLICITED : 0);
+	w->flags = (i ? 0 : MROCE_F_FIRST) | (last ? MROCE_F_LAST : 0) |
+		   (sp->response ? MROCE_F_RESPONSE : 0) | (m->ordered ? MROCE_F_ORDERED : 0) |
+		   (m->work.solicited ? MROCE_F_SOLICITED : 0);
 	if (last && !m->next && !sp->response && !op_answered(op))
 		w->flags |= MROCE_F_ACKREQ;
 	w->psize = htobe16(m->psize);
@@ -374,11 +393,11 @@ static void data_send(struct path *p, struct message *m, uint32_t i)
 	if (!sp->response)
 		w->floor = htobe32(qp->rx_responses.base);
 	if (bytes && op == MROCE_OP_CMP_SWAP) {
-		struct mroce_wire_atomic a = { htobe64(m->work.compare_add), htobe64(m->work.swap) };
+		struct mroce_wire_atomic a = {htobe64(m->work.compare_add), htobe64(m->work.swap)};
 
 		memcpy(w + 1, &a, sizeof(a));
 	} else if (bytes && op == MROCE_OP_FETCH_ADD) {
-		struct mroce_wire_atomic a = { htobe64(m->work.compare_add), 0 };
+		struct mroce_wire_atomic a = {htobe64(m->work.compare_add), 0};
 
 		memcpy(w + 1, &a, sizeof(a));
 	} else if (bytes) {
@@ -445,7 +464,7 @@ void control_later(struct half *h, uint8_t op, uint32_t stream, uint32_t value)
 
 	if (!c)
 		return;
-	*c = (struct control){ .op = op, .stream = stream, .value = value };
+	*c = (struct control){.op = op, .stream = stream, .value = value};
 	while (*at)
 		at = &(*at)->next;
 	*at = c;
@@ -456,7 +475,10 @@ static void controls(struct half *h)
 	while (h->control) {
 		struct control *c = h->control;
 		struct mroce_wire_control w = {
-			.op = c->op, .flags = MROCE_F_ACKREQ, .stream = htobe32(c->stream), .value = htobe32(c->value),
+			.op = c->op,
+			.flags = MROCE_F_ACKREQ,
+			.stream = htobe32(c->stream),
+			.value = htobe32(c->value),
 			.stamp = htobe32(stamp(h->soft)),
 		};
 		struct path *p = path_for(h, -1);
@@ -478,9 +500,14 @@ void open_send(struct soft_qp *qp)
 {
 	struct half *h = qp->half;
 	struct mroce_wire_open w = {
-		.own_qpn = htobe32(qp->qpn), .peer_qpn = htobe32(qp->connect.qpn), .psn = htobe32(qp->connect.sq_psn),
-		.stream = htobe32(qp->stream), .log_packets = LOG_WINDOW, .log_messages = LOG_MESSAGES,
-		.flags = MROCE_F_ACKREQ, .stamp = htobe32(stamp(h->soft)),
+		.own_qpn = htobe32(qp->qpn),
+		.peer_qpn = htobe32(qp->connect.qpn),
+		.psn = htobe32(qp->connect.sq_psn),
+		.stream = htobe32(qp->stream),
+		.log_packets = LOG_WINDOW,
+		.log_messages = LOG_MESSAGES,
+		.flags = MROCE_F_ACKREQ,
+		.stamp = htobe32(stamp(h->soft)),
 	};
 	struct path *p = path_for(h, -1);
 	struct flight *f;
@@ -491,17 +518,19 @@ void open_send(struct soft_qp *qp)
 	f = path_send(p, MROCE_T_OPEN, &w, sizeof(w), 0);
 	f->qp = qp;
 	f->asked = true;
-	qp->open_wait = qp->open_wait ? qp->open_wait * 2 < 100 * MS ? qp->open_wait * 2 : 100 * MS : MS;
+	qp->open_wait =
+		qp->open_wait ? qp->open_wait * 2 < 100 * MS ? qp->open_wait * 2 : 100 * MS : MS;
 	qp->open_at = h->soft->now + qp->open_wait;
 }
 
 /* Nothing came for as long as the application allowed ([T2]) */
 void qp_timers(struct soft_qp *qp)
 {
-	uint64_t now = qp->soft->now, wait = (4096ULL << qp->connect.timeout) * (qp->connect.retry + 1);
+	uint64_t now = qp->soft->now,
+		 wait = (4096ULL << qp->connect.timeout) * (qp->connect.retry + 1);
 	struct space *sp = &qp->requests;
-	bool waits = !qp->accepted || (sp->head && sp->head->cut &&
-			sp->paused != MROCE_N_RNR && sp->paused != MROCE_N_NOT_READY);
+	bool waits = !qp->accepted || (sp->head && sp->head->cut && sp->paused != MROCE_N_RNR &&
+				       sp->paused != MROCE_N_NOT_READY);
 
 	if (qp->state != SOFT_RTS)
 		return;
@@ -548,11 +577,12 @@ void open_reply_input(struct soft *s, const struct soft_datagram *d)
 	struct soft_qp *qp;
 
 	for (qp = s->qps; qp; qp = qp->next)
-		if (qp->type == SOFT_RC && qp->half && qp->half->id == be64toh(w->base.id) && qp->stream == be32toh(w->to) &&
-		    qp->state == SOFT_RTS)
+		if (qp->type == SOFT_RC && qp->half && qp->half->id == be64toh(w->base.id) &&
+		    qp->stream == be32toh(w->to) && qp->state == SOFT_RTS)
 			break;
 	/* [S2]: an attempt that was never made */
-	if (!qp || qp->accepted || !attempt || attempt > qp->attempt || !same(&d->from, &qp->half->peer)) {
+	if (!qp || qp->accepted || !attempt || attempt > qp->attempt ||
+	    !same(&d->from, &qp->half->peer)) {
 		s->count.dropped++;
 		return;
 	}

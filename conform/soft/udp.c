@@ -35,7 +35,7 @@ union any {
 
 static bool v4(const struct soft_address *a)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 	return !memcmp(a->gid, mapped, 12);
 }
@@ -51,7 +51,8 @@ int address_parse(const char *text, struct soft_address *a)
 
 const char *address_text(const struct soft_address *a, char *text, size_t size)
 {
-	return v4(a) ? inet_ntop(AF_INET, a->gid + 12, text, size) : inet_ntop(AF_INET6, a->gid, text, size);
+	return v4(a) ? inet_ntop(AF_INET, a->gid + 12, text, size)
+		     : inet_ntop(AF_INET6, a->gid, text, size);
 }
 
 uint64_t udp_now(void)
@@ -173,11 +174,15 @@ int udp_send(struct udp *u, const struct soft_datagram *d)
 	union {
 		struct cmsghdr align;
 		char bytes[2 * CMSG_SPACE(sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct iovec v = { (void *)d->bytes, d->length };
+	} control = {.bytes = {0}};
+	struct iovec v = {(void *)d->bytes, d->length};
 	struct msghdr m = {
-		.msg_name = &to, .msg_namelen = sockaddr_of(&d->to, u->port, &to), .msg_iov = &v, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_name = &to,
+		.msg_namelen = sockaddr_of(&d->to, u->port, &to),
+		.msg_iov = &v,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
 	};
 	bool four = v4(&d->to);
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
@@ -185,11 +190,13 @@ int udp_send(struct udp *u, const struct soft_datagram *d)
 
 	if (fd < 0)
 		return -1;
-	*c = (struct cmsghdr){ CMSG_LEN(sizeof(int)), four ? IPPROTO_IP : IPPROTO_IPV6, four ? IP_TOS : IPV6_TCLASS };
+	*c = (struct cmsghdr){CMSG_LEN(sizeof(int)), four ? IPPROTO_IP : IPPROTO_IPV6,
+			      four ? IP_TOS : IPV6_TCLASS};
 	memcpy(CMSG_DATA(c), &value, sizeof(value));
 	c = CMSG_NXTHDR(&m, c);
 	value = d->hops ? d->hops : 64;
-	*c = (struct cmsghdr){ CMSG_LEN(sizeof(int)), four ? IPPROTO_IP : IPPROTO_IPV6, four ? IP_TTL : IPV6_HOPLIMIT };
+	*c = (struct cmsghdr){CMSG_LEN(sizeof(int)), four ? IPPROTO_IP : IPPROTO_IPV6,
+			      four ? IP_TTL : IPV6_HOPLIMIT};
 	memcpy(CMSG_DATA(c), &value, sizeof(value));
 	return sendmsg(fd, &m, 0) < 0 ? -1 : 0;
 }
@@ -201,10 +208,14 @@ static int take(int fd, struct soft_datagram *d, void *buffer, size_t size)
 		struct cmsghdr align;
 		char bytes[256];
 	} control;
-	struct iovec v = { buffer, size };
+	struct iovec v = {buffer, size};
 	struct msghdr m = {
-		.msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &v, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_name = &from,
+		.msg_namelen = sizeof(from),
+		.msg_iov = &v,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
 	};
 	ssize_t n = recvmsg(fd, &m, 0);
 	struct cmsghdr *c;
@@ -244,13 +255,13 @@ static int take(int fd, struct soft_datagram *d, void *buffer, size_t size)
 int udp_receive(struct udp *u, struct soft_datagram *d, void *buffer, size_t size, uint64_t wait)
 {
 	struct pollfd p[ADDRESSES + 1];
-	struct timespec t = { wait / 1000000000, wait % 1000000000 };
+	struct timespec t = {wait / 1000000000, wait % 1000000000};
 	unsigned int i, n = u->n;
 
 	for (i = 0; i < u->n; i++)
-		p[i] = (struct pollfd){ .fd = u->fd[i], .events = POLLIN };
+		p[i] = (struct pollfd){.fd = u->fd[i], .events = POLLIN};
 	if (u->watched >= 0)
-		p[n++] = (struct pollfd){ .fd = u->watched, .events = POLLIN };
+		p[n++] = (struct pollfd){.fd = u->watched, .events = POLLIN};
 	if (ppoll(p, n, &t, NULL) <= 0)
 		return 0;
 	for (i = 0; i < u->n; i++)
