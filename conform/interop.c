@@ -199,9 +199,16 @@ int main(int argc, char **argv)
 	node = udp ? soft_new(&config, udp_now()) : NULL;
 	if (!node || getaddrinfo(argv[1], argc > 6 ? argv[6] : "19790", &hints, &a))
 		die("cannot begin: %s", strerror(errno));
-	agent = socket(a->ai_family, SOCK_STREAM, 0);
-	if (connect(agent, a->ai_addr, a->ai_addrlen))
-		die("no agent at %s: %s", argv[1], strerror(errno));
+	/* an agent that was only just started may not listen yet */
+	for (i = 0; i < 100; i++) {
+		agent = socket(a->ai_family, SOCK_STREAM, 0);
+		if (!connect(agent, a->ai_addr, a->ai_addrlen))
+			break;
+		close(agent);
+		usleep(100000);
+	}
+	if (i == 100)
+		die("no agent at %s", argv[1]);
 	freeaddrinfo(a);
 	memory = calloc(1, MEMORY);
 	own_rkey =
