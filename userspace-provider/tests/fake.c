@@ -373,6 +373,20 @@ UNUSED(modify_srq, struct ibv_srq *srq, struct ibv_srq_attr *srq_attr,
        int srq_attr_mask, struct ibv_modify_srq *cmd, size_t cmd_size)
 UNUSED(query_srq, struct ibv_srq *srq, struct ibv_srq_attr *srq_attr,
        struct ibv_query_srq *cmd, size_t cmd_size)
+UNUSED(modify_cq, struct ibv_cq *cq, struct ibv_modify_cq_attr *attr,
+       struct ibv_modify_cq *cmd, size_t cmd_size)
+UNUSED(open_xrcd, struct ibv_context *context, struct verbs_xrcd *xrcd,
+       int vxrcd_size, struct ibv_xrcd_init_attr *attr,
+       struct ibv_open_xrcd *cmd, size_t cmd_size,
+       struct ib_uverbs_open_xrcd_resp *resp, size_t resp_size)
+UNUSED(close_xrcd, struct verbs_xrcd *xrcd)
+UNUSED(create_srq_ex, struct ibv_context *context, struct verbs_srq *srq,
+       struct ibv_srq_init_attr_ex *attr_ex, struct ibv_create_xsrq *cmd,
+       size_t cmd_size, struct ib_uverbs_create_srq_resp *resp,
+       size_t resp_size)
+UNUSED(open_qp, struct ibv_context *context, struct verbs_qp *qp, int vqp_sz,
+       struct ibv_qp_open_attr *attr, struct ibv_open_qp *cmd, size_t cmd_size,
+       struct ib_uverbs_create_qp_resp *resp, size_t resp_size)
 
 /* --- shared by the tests --- */
 

@@ -196,7 +196,7 @@ static void place(struct mroce_rxhalf *h, struct sk_buff *skb, const struct mroc
 }
 
 /* messages of a run; they lie on the stack of a softirq */
-#define RUN_MAX 16
+#define RUN_MAX 24
 
 /*
  * Messages from the one at the skb's beginning on that make a run with it: how many, and the
