@@ -93,7 +93,7 @@ static void merge(struct ib_qp_attr *to, const struct ib_qp_attr *a, int mask)
 		to->en_sqd_async_notify = a->en_sqd_async_notify;
 }
 
-/* @from: as it was found. An error state may have been entered meanwhile, and is not left by that. */
+/* @from: as it was found. An error state that was entered meanwhile is not left by that. */
 static void set_state(struct mroce_qp *qp, enum ib_qp_state from, enum ib_qp_state state)
 {
 	spin_lock_bh(&qp->lock);

@@ -386,7 +386,8 @@ int mroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	/* under the lock: RESET discards what was posted before, and nothing comes after */
 	state = READ_ONCE(qp->state);
 	/* a program posts through its ring, and an XRC target nothing */
-	if (qp->user || qp->xrcd || state == IB_QPS_RESET || state == IB_QPS_INIT || state == IB_QPS_RTR)
+	if (qp->user || qp->xrcd || state == IB_QPS_RESET || state == IB_QPS_INIT ||
+	    state == IB_QPS_RTR)
 		ret = -EINVAL;
 	for (; wr && !ret; wr = wr->next) {
 		/* pairs with the release in retire: the slot's last request is done with */
