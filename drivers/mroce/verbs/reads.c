@@ -126,15 +126,12 @@ static void move_responses(struct mroce_qp *qp, struct mroce_msg *msg, u32 respo
 	kvfree(old);
 }
 
-/* in a receiving half's lock, if there is one by now */
-static void set_limit(struct mroce_qp *qp, struct mroce_operand *operands, u32 reads)
+/* What is no longer used. */
+static struct mroce_operand *limited(struct mroce_qp *qp, struct mroce_operand *operands, u32 reads)
 {
 	struct mroce_responder *r = qp->responder;
 	struct mroce_operand *old = NULL;
 
-	spin_lock_bh(&qp->lock);
-	if (qp->rxh)
-		spin_lock(&qp->rxh->lock);
 	if (operands) {
 		memcpy(operands, r->operands, r->room * sizeof(*operands));
 		old = r->more_operands;
@@ -143,8 +140,22 @@ static void set_limit(struct mroce_qp *qp, struct mroce_operand *operands, u32 r
 		r->room = operands_of(reads);
 	}
 	qp->rreq.reads_max = reads;
-	if (qp->rxh)
+	return old;
+}
+
+static void set_limit(struct mroce_qp *qp, struct mroce_operand *operands, u32 reads)
+{
+	struct mroce_operand *old;
+
+	spin_lock_bh(&qp->lock);
+	/* in the receiving half's lock, if there is one by now */
+	if (qp->rxh) {
+		spin_lock(&qp->rxh->lock);
+		old = limited(qp, operands, reads);
 		spin_unlock(&qp->rxh->lock);
+	} else {
+		old = limited(qp, operands, reads);
+	}
 	spin_unlock_bh(&qp->lock);
 	kvfree(old);
 }
