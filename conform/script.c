@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "script.h"
 
@@ -97,8 +98,14 @@ void send_to(struct t *t, const struct soft_address *from, const struct soft_add
 		.length = length,
 	};
 
-	if (udp_send(t->udp, &d) && errno != ECONNREFUSED && errno != EMSGSIZE)
+	/* what the sockets hold is on its way through a slow machine: each packet of a script is sent */
+	while (udp_send(t->udp, &d) && errno != ECONNREFUSED && errno != EMSGSIZE) {
+		if (errno == EAGAIN || errno == ENOBUFS) {
+			usleep(1000);
+			continue;
+		}
 		fail(t, __FILE__, __LINE__, "cannot send: %s", strerror(errno));
+	}
 }
 
 /* The header is filled in; the packet's number */
