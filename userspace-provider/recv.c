@@ -139,6 +139,30 @@ static int map_srq(struct mroce_srq *srq, const struct mroce_ring_info *info,
 	return 0;
 }
 
+/* What there is to do of an SRQ of either type. @ret: what came of its creation. */
+static struct ibv_srq *created(struct mroce_srq *srq, int ret,
+			       const struct mroce_create_srq_resp *resp,
+			       struct ibv_pd *pd, struct ibv_srq_attr *attr)
+{
+	if (ret)
+		goto err_free;
+
+	ret = map_srq(srq, &resp->rq, attr);
+	if (ret)
+		goto err_destroy;
+
+	srq->vsrq.srq_num = resp->srqn;
+	mroce_lock_init(&srq->lock, mroce_pd_single_threaded(pd));
+	return &srq->vsrq.srq;
+
+err_destroy:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	free(srq);
+	errno = ret;
+	return NULL;
+}
+
 struct ibv_srq *mroce_create_srq(struct ibv_pd *pd,
 				 struct ibv_srq_init_attr *attr)
 {
@@ -154,24 +178,8 @@ struct ibv_srq *mroce_create_srq(struct ibv_pd *pd,
 	/* @attr receives the sizes that the module chose */
 	ret = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
 				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	if (ret)
-		goto err_free;
-
-	ret = map_srq(srq, &resp.rq, &attr->attr);
-	if (ret)
-		goto err_destroy;
-
 	srq->vsrq.srq_type = IBV_SRQT_BASIC;
-	srq->vsrq.srq_num = resp.drv_payload.srqn;
-	mroce_lock_init(&srq->lock, mroce_pd_single_threaded(pd));
-	return &srq->vsrq.srq;
-
-err_destroy:
-	ibv_cmd_destroy_srq(&srq->vsrq.srq);
-err_free:
-	free(srq);
-	errno = ret;
-	return NULL;
+	return created(srq, ret, &resp.drv_payload, pd, &attr->attr);
 }
 
 /* basic ones come by mroce_create_srq() */
@@ -199,23 +207,7 @@ struct ibv_srq *mroce_create_srq_ex(struct ibv_context *context,
 
 	ret = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd.ibv_cmd,
 				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	if (ret)
-		goto err_free;
-
-	ret = map_srq(srq, &resp.rq, &attr->attr);
-	if (ret)
-		goto err_destroy;
-
-	srq->vsrq.srq_num = resp.drv_payload.srqn;
-	mroce_lock_init(&srq->lock, mroce_pd_single_threaded(attr->pd));
-	return &srq->vsrq.srq;
-
-err_destroy:
-	ibv_cmd_destroy_srq(&srq->vsrq.srq);
-err_free:
-	free(srq);
-	errno = ret;
-	return NULL;
+	return created(srq, ret, &resp.drv_payload, attr->pd, &attr->attr);
 }
 
 int mroce_get_srq_num(struct ibv_srq *ibsrq, uint32_t *num)

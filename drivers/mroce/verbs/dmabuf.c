@@ -155,13 +155,7 @@ static struct ib_mr *reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 io
 	mr->shift = MROCE_ONE_STEP;
 	mr->npages = 1;
 	mr->copied = true;
-	mr->iova = iova;
-	mr->length = length;
-	mr->ib.iova = iova;
-	mr->ib.length = length;
-	/* pairs with mroce_mr_get() */
-	smp_store_release(&mr->state, MROCE_MR_VALID);
-	return &mr->ib;
+	return mroce_mr_ready(mr, iova, length);
 
 free:
 	mroce_mr_free(mr);

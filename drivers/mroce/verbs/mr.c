@@ -181,6 +181,17 @@ int mroce_mr_check_access(int *access)
 	return *access & ~MROCE_ACCESS_KNOWN ? -EOPNOTSUPP : 0;
 }
 
+struct ib_mr *mroce_mr_ready(struct mroce_mr *mr, u64 iova, u64 length)
+{
+	mr->iova = iova;
+	mr->length = length;
+	mr->ib.iova = iova;
+	mr->ib.length = length;
+	/* pairs with mroce_mr_get() */
+	smp_store_release(&mr->state, MROCE_MR_VALID);
+	return &mr->ib;
+}
+
 static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access)
 {
 	struct mroce_mr *mr;
@@ -214,13 +225,7 @@ static struct ib_mr *reg_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 		goto free;
 	}
 
-	mr->iova = iova;
-	mr->length = length;
-	mr->ib.iova = iova;
-	mr->ib.length = length;
-	/* pairs with mroce_mr_get() */
-	smp_store_release(&mr->state, MROCE_MR_VALID);
-	return &mr->ib;
+	return mroce_mr_ready(mr, iova, length);
 
 free:
 	mroce_mr_free(mr);

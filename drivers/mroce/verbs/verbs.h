@@ -163,6 +163,8 @@ struct mroce_bind {
 struct mroce_mr *mroce_mr_alloc(struct ib_pd *pd, int access, enum mroce_window window);
 /* -EOPNOTSUPP: there are rights in it that are not known; those that are optional are taken out */
 int mroce_mr_check_access(int *access);
+/* It has its memory: from now on its keys are good. */
+struct ib_mr *mroce_mr_ready(struct mroce_mr *mr, u64 iova, u64 length);
 /* It ends, after the last copy. Sleeps. */
 void mroce_mr_free(struct mroce_mr *mr);
 /* dmabuf.c: unmapped and let go; NULL is none */

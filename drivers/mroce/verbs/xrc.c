@@ -212,30 +212,26 @@ void mroce_xrc_wait(struct mroce_qp *qp, u32 srqn)
 	mroce_srq_put(srq);
 }
 
-static bool uses(struct mroce_qp *qp, const struct mroce_srq *srq)
+/* Has it bound a buffer of @srq, or of one with @cq? */
+static bool uses(struct mroce_qp *qp, const struct mroce_srq *srq, const struct mroce_cq *cq)
 {
 	struct mroce_bound *b = &qp->bound;
 	bool found = false;
 	u32 rsn;
 
 	spin_lock_bh(&b->lock);
-	for (rsn = b->done; rsn != b->next; rsn++)
-		found |= b->from[slot_of(rsn)] == srq;
+	for (rsn = b->done; rsn != b->next; rsn++) {
+		const struct mroce_srq *from = b->from[slot_of(rsn)];
+
+		found |= from == srq || to_mcq(from->ib.ext.cq) == cq;
+	}
 	spin_unlock_bh(&b->lock);
 	return found;
 }
 
 bool mroce_xrc_completes_to(struct mroce_qp *qp, const struct mroce_cq *cq)
 {
-	struct mroce_bound *b = &qp->bound;
-	bool found = false;
-	u32 rsn;
-
-	spin_lock_bh(&b->lock);
-	for (rsn = b->done; rsn != b->next; rsn++)
-		found |= to_mcq(b->from[slot_of(rsn)]->ib.ext.cq) == cq;
-	spin_unlock_bh(&b->lock);
-	return found;
+	return uses(qp, NULL, cq);
 }
 
 void mroce_xrc_leave(struct mroce_qp *qp, struct mroce_srq *srq)
@@ -243,7 +239,7 @@ void mroce_xrc_leave(struct mroce_qp *qp, struct mroce_srq *srq)
 	if (qp->xrcd != srq->xrcd)
 		return;
 	mroce_qp_srq_unwait(qp, srq);
-	if (!uses(qp, srq))
+	if (!uses(qp, srq, NULL))
 		return;
 	/* a message is half in a buffer that goes: its end gives the buffer back */
 	mroce_qp_error(qp, MROCE_REASON_ERR_FLUSHED);
