@@ -247,6 +247,30 @@ static void message_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_pick_all(env), 4);
 }
 
+/* A larger ring has what was under way, and room for more at once. */
+static void larger_ring(struct kunit *test)
+{
+	struct mroce_msg *msgs = kunit_kzalloc(test, 2 * ENV_MSGS * sizeof(*msgs), GFP_KERNEL);
+	struct tx_env *env = test->priv;
+	struct mroce_txs *txs = &env->req[0];
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, msgs);
+	tx_open(test, 0);
+	txs->window_msgs = ENV_MSGS;
+	for (i = 0; i < ENV_MSGS; i++)
+		tx_post(env, 0, MROCE_OP_SEND, i);
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), ENV_MSGS);
+	mroce_txs_move(txs, msgs, 2 * ENV_MSGS);
+	for (i = 0; i < ENV_MSGS; i++) {
+		KUNIT_EXPECT_EQ(test, msgs[(txs->msn_una + i) % (2 * ENV_MSGS)].length, i);
+		KUNIT_ASSERT_NOT_NULL(test, tx_post(env, 0, MROCE_OP_SEND, 10));
+	}
+	KUNIT_EXPECT_EQ(test, tx_pick_all(env), ENV_MSGS);
+	acknowledge_all(env);
+	KUNIT_EXPECT_EQ(test, tx_complete(env, 0), 2 * ENV_MSGS);
+}
+
 static void reads_are_limited(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -1047,6 +1071,7 @@ static struct kunit_case cases[] = { KUNIT_CASE(header_fields),
 				     KUNIT_CASE(packet_window),
 				     KUNIT_CASE(memory_comes_back),
 				     KUNIT_CASE(message_window),
+				     KUNIT_CASE(larger_ring),
 				     KUNIT_CASE(reads_are_limited),
 				     KUNIT_CASE(fence_waits), KUNIT_CASE(write_waits_for_atomic),
 				     KUNIT_CASE(without_credit),

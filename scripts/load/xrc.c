@@ -244,22 +244,33 @@ static void rdma(struct xrc *x, struct shared *s)
  */
 static void waits(struct ibv_xrcd *xrcd, struct shared *s)
 {
+	/* too long for one datagram, and both on their way before the first is refused */
+	struct ibv_sge sge[2] = { { (uintptr_t)from, 4000, source->lkey },
+				  { (uintptr_t)from, 5000, source->lkey } };
+	struct ibv_send_wr wr[2] = {}, *bad;
 	struct xrc pair, *x = &pair;
+	unsigned int i;
 
 	rnr_retry = 1;
 	min_rnr_timer = 30; /* 328 ms */
 	pair = xrc_pair(xrcd);
 	rnr_retry = 7;
 	min_rnr_timer = 12;
-	posts(&s[1], 1, 0, 100);
-	sends(x, s[0].num, IBV_WR_SEND, 0, 10, 0, 0);
-	sends(x, s[1].num, IBV_WR_SEND, 0, 20, 0, 0);
+	posts(&s[1], 1, 0, 5000);
+	for (i = 0; i < 2; i++) {
+		wr[i].opcode = IBV_WR_SEND;
+		wr[i].sg_list = &sge[i];
+		wr[i].num_sge = 1;
+		wr[i].qp_type.xrc.remote_srqn = s[i].num;
+		wr[i].next = i ? NULL : &wr[1];
+	}
+	must(ibv_post_send(x->ini, wr, &bad), "ibv_post_send");
 	usleep(100000);
 	completes(x->cq, 0, IBV_WC_SUCCESS);
 	completes(s[1].cq, 0, IBV_WC_SUCCESS);
-	posts(&s[0], 2, 0, 100);
-	received(x, &s[0], 2, IBV_WC_RECV, 10, false);
-	received(x, &s[1], 1, IBV_WC_RECV, 20, false);
+	posts(&s[0], 2, 0, 5000);
+	received(x, &s[0], 2, IBV_WC_RECV, 4000, false);
+	received(x, &s[1], 1, IBV_WC_RECV, 5000, false);
 	completes(x->cq, 2, IBV_WC_SUCCESS);
 	part(x);
 }
