@@ -39,7 +39,9 @@ static bool watch(struct t *t, struct packet *p)
 
 static struct stream *begin(struct t *t)
 {
-	struct stream *s = stream_new(t, out_new(t, peer_fresh(t)), &(struct attributes){DEFAULTS});
+	/* a deadline of four seconds: what is cut here comes back long before */
+	struct stream *s = stream_new(t, out_new(t, peer_fresh(t)),
+				      &(struct attributes){DEFAULTS, .timeout = 17});
 
 	if (in_of(t, s->peer)->paths < 2)
 		skip(t, "the target has one path only");
