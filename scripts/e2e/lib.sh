@@ -19,6 +19,7 @@
 #   skip NAME             a test that cannot be made here, and why
 #   exchange NAME S C     a test: server S on host $server, and once it listens, client C on host $client; both must succeed
 #   counter HOST NAME     of the device on HOST
+#   listens PORT PID      at host b, by program PID: waits for it
 #   eventually S C...     command C succeeds within S seconds or so: it is tried ten times a second
 #   while_loaded F C...   what function F does to the network happens while C, a transfer by mroce-load, is busy, and ends it
 #   empty DEVICE...       succeeds once no program's object is left on the devices
@@ -72,6 +73,14 @@ eventually() {
 		sleep 0.1
 	done
 	return 1
+}
+
+# listens PORT PID: at host b there is a listener by now; false: PID, which was to be it, has ended
+listens() {
+	until on b ss -Htln "sport = :$1" | grep -q .; do
+		kill -0 "$2" 2>/dev/null || return 1
+		sleep 0.1
+	done
 }
 
 # ---- hosts
@@ -370,4 +379,4 @@ unleaked() {
 	echo clear >$kmemleak
 }
 
-export -f eventually empty spelled enter on addr gid gid_index counter flowing impair settle links unlinks load unload
+export -f eventually listens empty spelled enter on addr gid gid_index counter flowing impair settle links unlinks load unload
