@@ -27,6 +27,8 @@
 #   unleaked NAME         a test, in kernels with kmemleak: nothing that the module allocated is unreachable
 #   brief                 is this the emulated guest, and nobody asked for everything (FULL=1)? Tests repeat less there: what depends
 #                         on the kernel is tried, and what does not is the other guests' business
+#   once GUEST            is this the guest in which "make test" sees what this file tests? It says nothing of the kernel, and is seen
+#                         in one of the two; FULL=1, its name as an argument and other guests have all
 
 TYPE=${MROCE_TYPE:-mroce}
 LIMIT=${LIMIT:-120} # seconds for one command
@@ -36,6 +38,11 @@ log=$TMPDIR/log
 export TYPE hosts server client topology log
 
 brief() { [ -z "${FULL:-}" ] && [ "$MROCE_GUEST" = deb12 ]; }
+once() {
+	[ "${FULL:-}${named:-}" ] || [ "$MROCE_GUEST" = "$1" ] || [[ ! $MROCE_GUEST =~ ^(deb12|uml-kasan)$ ]] && return
+	echo "# says nothing of the kernel: seen in $1"
+	return 1
+}
 enter() { [[ " $hosts " != *" $1 "* ]] || echo "ip netns exec $1"; }
 on() {
 	local host=$1
