@@ -72,6 +72,8 @@ help:
 	@echo '  make test           everything below; ends with "N passed, N failed"'
 	@echo '  make kunit          the engine, in User-Mode Linux'
 	@echo '  make conform-check  the model of the protocol against itself and judged by the suite; clauses covered; no kernel'
+	@echo '  make fuzz           the engine under changed and forged packets, guided by coverage [FUZZ_SECONDS=60 a target]'
+	@echo '  make coverage       lines of the engine that its tests run; those that they do not in build/coverage'
 	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
 	@echo '  make test-programs  NVMe-oF, RDS, MPI and others over the device [GUESTS=...] [TESTS=...]; no part of make test'
 	@echo '  make matrix         the Debian packages: built, installed, tried, upgraded, removed; no part of make test'
@@ -181,14 +183,14 @@ clean:
 
 # ---- checks
 
-# shim_user.h is the kernel's interface for userspace builds of the engine, no kernel code
-CHECKED_C = $(filter-out %/shim_user.h,$(shell git ls-files 'drivers/*.[ch]' 'include/*.h' 'kunit/*.[ch]' \
+# shim_user.h is the kernel's interface for userspace builds of the engine, libfuzzer.c another's: no kernel code
+CHECKED_C = $(filter-out %/shim_user.h fuzz/libfuzzer.c,$(shell git ls-files 'drivers/*.[ch]' 'include/*.h' 'kunit/*.[ch]' 'fuzz/*.[ch]' \
 	'scripts/consumer/*.[ch]' 'scripts/ceiling/*.[ch]'))
 # Documentation/development.rst says why, of each; the second list is for files that are macros
 CHECKPATCH_IGNORE := ALLOC_WITH_SIZEOF,MACRO_ARG_UNUSED,PREFER_DEFINED_ATTRIBUTE_MACRO,TYPO_SPELLING
 CHECKPATCH_IGNORE_MACROS := COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING,OPEN_ENDED_LINE,$\
 	PARENTHESIS_ALIGNMENT,NEW_TYPEDEFS,CONST_STRUCT
-MACROS := $(addprefix drivers/mroce/,compat.h observe/counters.h observe/trace.h transport/reason.h)
+MACROS := $(addprefix drivers/mroce/,compat.h observe/counters.h observe/trace.h transport/reason.h) fuzz/wire.c
 .PHONY: check sparse checkpatch shellcheck rules netlink
 check: checkpatch shellcheck rules netlink
 	@$(MAKE) sparse CONSUMER=1 CEILING=1 KUNIT=
@@ -229,7 +231,8 @@ netlink:
 # as scripts/test has them
 GUESTS ?=
 TESTS ?=
-.PHONY: setup uml-module kunit conform-check e2e test test-programs matrix demo bench cost
+FUZZ_SECONDS ?= 60
+.PHONY: setup uml-module kunit conform-check fuzz coverage e2e test test-programs matrix demo bench cost
 setup:
 	@scripts/setup
 
@@ -244,6 +247,13 @@ conform-check: conform
 	@$(MAKE) -C conform O=$(BUILD)/conform check
 	@scripts/conform-soft
 	@scripts/conform-coverage
+
+fuzz:
+	@scripts/setup fuzz
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
+
+coverage:
+	@scripts/coverage
 
 e2e:
 	@scripts/setup

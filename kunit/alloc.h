@@ -20,6 +20,8 @@ void sim_free(const void *p);
 
 /* allocations that were not freed */
 long sim_allocated(void);
+/* bytes that were allocated at a time, at most, since the beginning; in userspace only */
+size_t sim_allocated_most(void);
 /* after @n more allocations all fail, until called with a negative number */
 void sim_alloc_fail_after(long n);
 

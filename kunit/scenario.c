@@ -139,5 +139,6 @@ void scenario_randomise(struct sim *s, struct sim_load *l)
 	c->copy = sim_below(s, 2) ? 100 : sim_below(s, 30000);
 	c->step = 1 + (sim_below(s, 2) ? sim_below(s, 500) : sim_below(s, 20000));
 	c->hold_limit = sim_below(s, 3) ? 0 : 1 + sim_below(s, 8);
+	c->audit = 64;
 	scenario_randomise_load(s, l);
 }

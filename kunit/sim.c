@@ -29,17 +29,34 @@ bool sim_grow(struct sim *s, void **array, u32 *max, u32 n, size_t size)
 	return true;
 }
 
-void sim_fail(struct sim *s, const char *fmt, ...)
+static void fail(struct sim *s, const char *fmt, va_list args)
 {
-	va_list args;
 	int n;
 
-	if (s->failed || s->hostile)
+	if (s->failed)
 		return;
 	s->failed = true;
 	n = snprintf(s->why, sizeof(s->why), "at %llu ns: ", (unsigned long long)s->now);
-	va_start(args, fmt);
 	vsnprintf(s->why + n, sizeof(s->why) - n, fmt, args);
+}
+
+void sim_fail(struct sim *s, const char *fmt, ...)
+{
+	va_list args;
+
+	if (s->hostile)
+		return;
+	va_start(args, fmt);
+	fail(s, fmt, args);
+	va_end(args);
+}
+
+void sim_broken(struct sim *s, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fail(s, fmt, args);
 	va_end(args);
 }
 
@@ -119,6 +136,8 @@ static void step(struct sim *s)
 	s->now = e.at;
 	s->handled++;
 	e.fn(s, e.arg);
+	if (s->cfg.audit && !(s->handled % s->cfg.audit))
+		sim_audit(s);
 }
 
 void sim_run(struct sim *s, u64 until)

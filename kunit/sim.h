@@ -9,7 +9,7 @@
  *
  * sim.c: clock, events, packets; net.c: the network; sim_conn.c: halves and handshake; sim_rx.c:
  * the receive path; sim_qp.c: queue pairs and the programs that use them; sim_check.c:
- * what must hold.
+ * what must hold of what programs see; sim_audit.c: of the engine's own state.
  */
 #ifndef MROCE_KUNIT_SIM_H
 #define MROCE_KUNIT_SIM_H
@@ -47,11 +47,12 @@ struct sim_qp;
  * @light: no payload is moved, only packets are tracked
  * @unshared: receivers do not know their capacity, and tell no shares
  * @weight: that every receiver gives the sender on this host; NULL: all the same
+ * @audit: events between two looks at the engine's state; 0: none
  */
 struct sim_cfg {
 	const struct sim_topo *topo;
 	u64 seed, rate, delay, late, copy, step;
-	u32 hosts;
+	u32 hosts, audit;
 	u32 limit, mark;
 	u32 loss, ack_loss, dup, reorder, burst, local_drop;
 	u32 train, hold_limit;
@@ -195,12 +196,17 @@ enum sim_placed { SIM_NOTHING, SIM_HELD, SIM_LANDED };
 
 /*
  * the checker's own view of one space of a queue pair's receiving side: numbers below @base have
- * landed
+ * landed; @part: of hostile runs, what has landed of each message of the window
  */
 struct sim_track {
 	u32 base, mask;
 	u8 *state;
 	u32 next_msn; /* at the cursor */
+	u32 part_mask;
+	struct sim_part {
+		u32 msn, first, bytes;
+		bool used;
+	} *part;
 };
 
 struct sim_wr {
@@ -224,6 +230,7 @@ enum sim_qp_state { SIM_QP_RTS, SIM_QP_ERROR, SIM_QP_GONE };
  * @result: of atomics, by slot of the response
  * @started: when it was connected; @next_post: earliest, by its pace
  * @landed: payload bytes of requests that have landed here
+ * @mem_size: bytes of @mem
  */
 struct sim_qp {
 	struct sim *s;
@@ -243,6 +250,7 @@ struct sim_qp {
 	u32 posted, completed, received, resp_posted, resp_mask;
 	u32 rq_posted, rq_done;
 	u8 *mem, *recv, *local;
+	size_t mem_size;
 	u32 *owner;
 	u64 counter[2], *result;
 	u32 adds, swaps; /* posted so far */
@@ -274,7 +282,7 @@ struct sim {
 	bool (*filter)(struct sim *s, struct sim_packet *p, const struct mroce_base *b);
 	void *filter_arg;
 	bool quiet; /* the run is over: nothing is delivered or posted any more */
-	bool hostile; /* packets are forged: data are not checked, only what is left at the end */
+	bool hostile; /* packets are forged: only sim_broken() ends a run, not sim_fail() */
 	bool failed;
 	char why[200];
 	struct {
@@ -292,6 +300,8 @@ struct sim *sim_new(const struct sim_cfg *cfg);
  */
 bool sim_end(struct sim *s, char *why, size_t size);
 void sim_fail(struct sim *s, const char *fmt, ...) __printf(2, 3);
+/* The same for what nobody's packets may bring about. */
+void sim_broken(struct sim *s, const char *fmt, ...) __printf(2, 3);
 #define SIM_CHECK(s, c, ...)                      \
 	do {                                      \
 		if (!(c))                         \
@@ -364,7 +374,9 @@ static inline struct sim_qp *sim_qp_of(struct mroce_txs *txs)
 u8 sim_pattern(u64 key, u32 off);
 u64 sim_key(struct sim_qp *qp, u32 msn);
 u64 sim_read_key(struct sim_qp *qp);
-void sim_track_init(struct sim_track *t, u32 base, u32 window);
+void sim_track_init(struct sim_track *t, u32 base, u32 window, u32 messages);
+/* May a packet or train be copied to memory? enum mroce_nack; forged ones may not always */
+u8 sim_refuses(struct sim_qp *qp, const struct mroce_data *d, u32 bytes);
 /* an ATOMIC_WRITE is carried out */
 void sim_atomic_write(struct sim_qp *qp, const struct mroce_desc *d);
 /* one packet's bytes go to memory now */
@@ -376,6 +388,12 @@ void sim_note_sent(struct sim_txh *t, const struct mroce_xmit *x);
 void sim_check_ack(struct sim_rxh *r, const struct mroce_ack *a);
 void sim_check_message(struct sim_qp *qp, const struct mroce_desc *d);
 void sim_check_complete(struct sim_qp *qp, const struct mroce_msg *m);
+
+/* ---- sim_audit.c ---- */
+void sim_audit(struct sim *s);
+/* the same of one receiving half, and of one space of a stream */
+void sim_audit_rx(struct sim *s, struct mroce_rx *rx);
+void sim_audit_rxs(struct sim *s, const struct mroce_rxs *rxs);
 
 #define SIM_WRITE_BASE 0x100000000ULL
 #define SIM_READ_BASE  0x300000000ULL

@@ -39,11 +39,12 @@ static u32 differs(const u8 *p, u64 key, u32 off, u32 n)
 	return i;
 }
 
-void sim_track_init(struct sim_track *t, u32 base, u32 window)
+void sim_track_init(struct sim_track *t, u32 base, u32 window, u32 messages)
 {
 	t->base = base;
 	t->mask = 2 * window - 1;
 	t->state = sim_zalloc(2 * window, 1);
+	t->part_mask = messages - 1;
 }
 
 static bool is_write(u8 opcode)
@@ -57,19 +58,20 @@ static void track_landed(struct sim_qp *qp, struct sim_track *t, const struct mr
 	s32 ahead = mroce_seq_diff(d->spn, t->base);
 
 	if (ahead < 0 || t->state[d->spn & t->mask] == SIM_LANDED) {
-		sim_fail(s, "queue pair %u: number %u (%s %u at %u) is placed twice", qp->index,
-			 d->spn, mroce_opinfo[d->opcode].name, d->msn, d->offset);
+		sim_broken(s, "queue pair %u: number %u (%s %u at %u) is placed twice", qp->index,
+			   d->spn, mroce_opinfo[d->opcode].name, d->msn, d->offset);
 		return;
 	}
 	if ((u32)ahead > t->mask / 2 + 1) {
-		sim_fail(s, "queue pair %u: number %u is placed outside of the window", qp->index,
-			 d->spn);
+		sim_broken(s, "queue pair %u: number %u is placed outside of the window",
+			   qp->index, d->spn);
 		return;
 	}
 	/* what a program may poll lands after everything before it */
 	if (is_write(d->opcode) && ahead && !qp->load.relaxed &&
 	    d->flags & (MROCE_F_ORDERED | MROCE_F_LAST))
-		sim_fail(s, "queue pair %u: number %u lands before %u", qp->index, d->spn, t->base);
+		sim_broken(s, "queue pair %u: number %u lands before %u", qp->index, d->spn,
+			   t->base);
 	t->state[d->spn & t->mask] = SIM_LANDED;
 	while (t->state[t->base & t->mask] == SIM_LANDED)
 		t->state[t->base++ & t->mask] = SIM_NOTHING;
@@ -79,8 +81,8 @@ void sim_note_held(struct sim_qp *qp, const struct mroce_data *d)
 {
 	struct sim_track *t = &qp->track[!!(d->flags & MROCE_F_RESPONSE)];
 
-	SIM_CHECK(qp->s, t->state[d->spn & t->mask] == SIM_NOTHING,
-		  "queue pair %u: number %u is held twice", qp->index, d->spn);
+	if (t->state[d->spn & t->mask] != SIM_NOTHING)
+		sim_broken(qp->s, "queue pair %u: number %u is held twice", qp->index, d->spn);
 	t->state[d->spn & t->mask] = SIM_HELD;
 }
 
@@ -190,20 +192,105 @@ static void place_response(struct sim_qp *qp, const struct mroce_data *d, struct
 		fill(local_of(qp, d->rsn) + d->offset, p->key, off, bytes);
 }
 
+/* ---- forged packets: what memory they may touch, and what messages consist of ---- */
+
+u8 sim_refuses(struct sim_qp *qp, const struct mroce_data *d, u32 bytes)
+{
+	const struct sim_wr *wr;
+	u64 at = d->addr - SIM_WRITE_BASE;
+
+	if (!qp->s->hostile)
+		return MROCE_N_NONE;
+	if (mroce_opinfo[d->opcode].response) {
+		wr = d->rsn < qp->posted ? &qp->wr[d->rsn] : NULL;
+		if (!wr || wr->done || wr->responded ||
+		    (d->opcode == MROCE_OP_READ_RESP && d->length != answer_length(wr)))
+			return MROCE_N_LENGTH;
+	} else if (is_write(d->opcode)) {
+		if (at > qp->mem_size || bytes > qp->mem_size - at)
+			return MROCE_N_ACCESS;
+	} else if (mroce_opinfo[d->opcode].place) {
+		if (d->length > qp->load.buffer_len)
+			return MROCE_N_LENGTH;
+	}
+	if (mroce_opinfo[d->opcode].receive &&
+	    d->rsn - qp->rq_done >= qp->rq_posted - qp->rq_done)
+		return MROCE_N_RNR;
+	return MROCE_N_NONE;
+}
+
+/* The bytes go where the packet says; the sanitizer sees what is beyond that. */
+static void place_forged(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p,
+			 u32 off, u32 bytes)
+{
+	if (is_write(d->opcode) && qp->mem)
+		fill(qp->mem + (d->addr - SIM_WRITE_BASE), p->key, off, bytes);
+	else if (mroce_opinfo[d->opcode].place && qp->recv)
+		fill(qp->recv + (size_t)(d->rsn % qp->load.buffers) * qp->load.buffer_len +
+			     d->offset, p->key, off, bytes);
+	else if (d->opcode == MROCE_OP_READ_RESP && qp->local)
+		fill(local_of(qp, d->rsn) + d->offset, p->key, off, bytes);
+}
+
+/* Packets that land as parts of one message describe it alike. */
+static void note_part(struct sim_qp *qp, struct sim_track *t, const struct mroce_data *d, u32 bytes)
+{
+	u32 first = d->spn - d->offset / d->psize;
+	struct sim_part *part;
+
+	/* one takes the place of any packet of another message, whatever its length */
+	if (!mroce_opinfo[d->opcode].payload)
+		return;
+	if (!t->part)
+		t->part = sim_zalloc(t->part_mask + 1, sizeof(*t->part));
+	if (!t->part)
+		return;
+	if (d->msn - t->next_msn > t->part_mask) {
+		sim_broken(qp->s, "queue pair %u: message %u lands, at the cursor is %u",
+			   qp->index, d->msn, t->next_msn);
+		return;
+	}
+	part = &t->part[d->msn & t->part_mask];
+	if (!part->used || part->msn != d->msn)
+		*part = (struct sim_part){ .msn = d->msn, .first = first, .used = true };
+	if (part->first != first)
+		sim_broken(qp->s, "queue pair %u: message %u begins at %u and at %u", qp->index,
+			   d->msn, part->first, first);
+	part->bytes += bytes;
+}
+
+/* Every byte of a message that is at the cursor has landed, once. */
+static void check_parts(struct sim_qp *qp, struct sim_track *t, const struct mroce_desc *d)
+{
+	struct sim_part *part = t->part ? &t->part[d->msn & t->part_mask] : NULL;
+	u32 bytes = part && part->used && part->msn == d->msn ? part->bytes : 0;
+
+	if (mroce_opinfo[d->opcode].payload && bytes != d->length)
+		sim_broken(qp->s, "queue pair %u: of message %u, %u bytes long, %u have landed",
+			   qp->index, d->msn, d->length, bytes);
+	if (mroce_opinfo[d->opcode].response && d->rsn < qp->posted)
+		qp->wr[d->rsn].responded = true;
+}
+
 void sim_place(struct sim_qp *qp, const struct mroce_data *d, struct sim_packet *p, u32 off,
 	       u32 bytes)
 {
 	bool response = d->flags & MROCE_F_RESPONSE;
 
-	if (qp->s->failed || qp->s->hostile)
+	if (qp->s->failed)
 		return;
 	if (qp->detached) {
-		sim_fail(qp->s, "queue pair %u: bytes land after it has gone", qp->index);
+		sim_broken(qp->s, "queue pair %u: bytes land after it has gone", qp->index);
 		return;
 	}
 	track_landed(qp, &qp->track[response], d);
 	if (!response)
 		qp->landed += bytes;
+	if (qp->s->hostile) {
+		note_part(qp, &qp->track[response], d, bytes);
+		place_forged(qp, d, p, off, bytes);
+		return;
+	}
 	if (response)
 		place_response(qp, d, p, off, bytes);
 	else if (is_write(d->opcode))
@@ -412,12 +499,15 @@ void sim_check_message(struct sim_qp *qp, const struct mroce_desc *d)
 	struct sim_track *t = &qp->track[mroce_opinfo[d->opcode].response];
 	struct sim *s = qp->s;
 
-	SIM_CHECK(s, d->msn == t->next_msn, "queue pair %u: message %u at the cursor, expected %u",
-		  qp->index, d->msn, t->next_msn);
-	SIM_CHECK(s, !mroce_seq_after(d->first + d->packets, t->base),
-		  "queue pair %u: message %u is at the cursor before it has landed", qp->index,
-		  d->msn);
+	if (d->msn != t->next_msn)
+		sim_broken(s, "queue pair %u: message %u at the cursor, expected %u", qp->index,
+			   d->msn, t->next_msn);
+	if (mroce_seq_after(d->first + d->packets, t->base))
+		sim_broken(s, "queue pair %u: message %u is at the cursor before it has landed",
+			   qp->index, d->msn);
 	t->next_msn = d->msn + 1;
+	if (s->hostile)
+		check_parts(qp, t, d);
 	if (s->failed || s->hostile)
 		return;
 	if (mroce_opinfo[d->opcode].response)
@@ -434,18 +524,19 @@ void sim_check_complete(struct sim_qp *qp, const struct mroce_msg *m)
 	u64 at = wr->addr - SIM_WRITE_BASE;
 	u32 i;
 
-	if (m->msn != qp->completed || wr->done) {
-		sim_fail(s, "queue pair %u: message %u completes, expected %u", qp->index, m->msn,
-			 qp->completed);
+	if (m->msn != qp->completed || m->msn >= qp->posted || wr->done) {
+		sim_broken(s, "queue pair %u: message %u completes, expected %u", qp->index,
+			   m->msn, qp->completed);
 		return;
 	}
 	wr->done = true;
+	if (mroce_opinfo[m->opcode].answered && !wr->responded)
+		sim_broken(s, "queue pair %u: message %u completes without its response",
+			   qp->index, m->msn);
 	SIM_CHECK(s, peer->detached || !mroce_seq_after(m->first + m->packets, peer->track[0].base),
 		  "queue pair %u: message %u (%s, numbers %u on, %u) completes before its bytes have landed, lowest missing %u",
 		  qp->index, m->msn, mroce_opinfo[m->opcode].name, m->first, m->packets,
 		  peer->track[0].base);
-	SIM_CHECK(s, !mroce_opinfo[m->opcode].answered || wr->responded,
-		  "queue pair %u: message %u completes without its response", qp->index, m->msn);
 	if ((!is_write(m->opcode) && m->opcode != MROCE_OP_ATOMIC_WRITE) || !peer->owner ||
 	    s->failed)
 		return;

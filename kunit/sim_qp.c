@@ -62,7 +62,8 @@ static void ready_to_receive(struct sim_qp *qp, struct sim_qp *peer, u32 peer_ps
 	qp->resps = sim_zalloc(qp->resp_mask + 1, sizeof(*qp->resps));
 	qp->result = sim_zalloc(qp->resp_mask + 1, sizeof(*qp->result));
 	if (!s->cfg.light && peer->load.count) {
-		qp->mem = sim_zalloc(slots(peer), len + 1);
+		qp->mem_size = (size_t)slots(peer) * (len + 1);
+		qp->mem = sim_zalloc(qp->mem_size, 1);
 		qp->recv = sim_zalloc(qp->load.buffers + 1, qp->load.buffer_len + 1);
 		if (peer->load.overlap && !qp->load.relaxed)
 			qp->owner = sim_zalloc((size_t)slots(peer) * (len + 1), sizeof(u32));
@@ -78,8 +79,8 @@ static void ready_to_receive(struct sim_qp *qp, struct sim_qp *peer, u32 peer_ps
 		       qp->load.log_messages);
 	qp->rreq.credit = qp->load.srq ? MROCE_CREDIT_NONE : qp->rq_posted;
 	qp->rreq.reads_max = qp->load.reads;
-	sim_track_init(&qp->track[0], peer_psn, 1U << qp->load.log_packets);
-	sim_track_init(&qp->track[1], 0, 1U << qp->load.log_packets);
+	sim_track_init(&qp->track[0], peer_psn, qp->rreq.window, qp->rreq.window_msgs);
+	sim_track_init(&qp->track[1], 0, qp->rresp.window, qp->rresp.window_msgs);
 }
 
 static void ready_to_send(struct sim_qp *qp, u32 psn)
@@ -599,5 +600,7 @@ void sim_qp_free(struct sim_qp *qp)
 	kvfree(qp->owner);
 	kvfree(qp->track[0].state);
 	kvfree(qp->track[1].state);
+	kvfree(qp->track[0].part);
+	kvfree(qp->track[1].part);
 	kvfree(qp);
 }

@@ -207,6 +207,7 @@ static void claim(struct sim_op *o)
 	struct sim_qp *qp = o->qp;
 	const struct sim_load *load = &qp->load;
 	u32 i, bytes = 0;
+	u8 nack;
 
 	if (qp->detached) {
 		o->rxs = NULL;
@@ -239,6 +240,13 @@ static void claim(struct sim_op *o)
 	if (!o->rxs->response && load->srq && mroce_opinfo[o->data.opcode].receive &&
 	    mroce_seq_diff(qp->rq_posted, o->data.rsn) <= 0) {
 		mroce_rxs_unclaim(o->rxs, &o->op, o->op.claimed, MROCE_N_RNR, load->rnr_timer);
+		s->stats.refused++;
+		then(o, STEP_FINISH, 0);
+		return;
+	}
+	nack = sim_refuses(qp, &o->data, o->pkt->payload);
+	if (nack != MROCE_N_NONE) {
+		mroce_rxs_unclaim(o->rxs, &o->op, o->op.claimed, nack, load->rnr_timer);
 		s->stats.refused++;
 		then(o, STEP_FINISH, 0);
 		return;

@@ -180,10 +180,11 @@ static u64 deadline_of(struct kunit *test, u32 part)
 /* Answers to probes are none to a stream of which each packet is lost, whenever one looks. */
 static void probes_are_no_answer(struct kunit *test)
 {
+	bool is_data[MROCE_BITMAP_BITS] = {};
 	struct tx_env *env = test->priv;
 	struct mroce_txpath *p;
 	u64 start;
-	u32 i;
+	u32 i, k;
 
 	tx_env_restart(test, 1, ENV_PSIZE);
 	tx_open(test, 0);
@@ -193,11 +194,16 @@ static void probes_are_no_answer(struct kunit *test)
 	for (i = 0; i < 2000 && !env->req[0].failed; i++) {
 		bool probed = false;
 
-		while (tx_pick(env))
+		while (tx_pick(env)) {
 			probed |= env->x.kind == MROCE_XMIT_PROBE;
+			is_data[(p->next - 1) % MROCE_BITMAP_BITS] =
+				env->x.kind == MROCE_XMIT_DATA;
+		}
 		if (probed) {
 			tx_ack_new(env, 0, p->next - 1);
-			memset(env->ack.bitmap, 0, sizeof(env->ack.bitmap));
+			for (k = 0; k < MROCE_BITMAP_BITS; k++)
+				if (is_data[(p->next - 1 - k) % MROCE_BITMAP_BITS])
+					tx_ack_miss(env, p->next - 1 - k);
 			env->ack.packets = p->packets + 1;
 			tx_ack(env);
 		}

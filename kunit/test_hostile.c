@@ -88,6 +88,7 @@ static void forged_packets(struct kunit *test)
 			.npaths = 4,
 			.cpus = 2,
 			.late = 300000,
+			.audit = 16,
 		};
 		struct sim_load load = {
 			.timeout = SEC,

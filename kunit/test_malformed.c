@@ -257,7 +257,12 @@ static void ack(struct kunit *test)
 static void others(struct kunit *test)
 {
 	struct mroce_control c = { .op = MROCE_C_CLOSE };
-	struct mroce_open o = { .base.type = MROCE_T_OPEN, .log_packets = 17, .log_messages = 17 };
+	struct mroce_open o = {
+		.base.type = MROCE_T_OPEN,
+		.stream = 1,
+		.log_packets = 17,
+		.log_messages = 17,
+	};
 	struct mroce_reset r = { .type = MROCE_T_RESET };
 	struct mroce_ud u = { .dst_qpn = 1 << 24 };
 	u8 buf[MROCE_HEADER_MAX];
@@ -293,6 +298,17 @@ static void others(struct kunit *test)
 	o.peer_qpn = 6;
 	o.base.type = MROCE_T_OPEN_REPLY;
 	o.status = MROCE_OPEN_REFUSED + 1;
+	mroce_build_open(buf, &o);
+	KUNIT_EXPECT_EQ(test, mroce_parse_open(buf, sizeof(buf), &o), -EBADMSG);
+	/* who refuses need not name a stream, who accepts or asks does */
+	o.stream = 0;
+	o.status = MROCE_OPEN_NOT_READY;
+	mroce_build_open(buf, &o);
+	KUNIT_EXPECT_EQ(test, mroce_parse_open(buf, sizeof(buf), &o), 0);
+	o.status = MROCE_OPEN_ACCEPT;
+	mroce_build_open(buf, &o);
+	KUNIT_EXPECT_EQ(test, mroce_parse_open(buf, sizeof(buf), &o), -EBADMSG);
+	o.base.type = MROCE_T_OPEN;
 	mroce_build_open(buf, &o);
 	KUNIT_EXPECT_EQ(test, mroce_parse_open(buf, sizeof(buf), &o), -EBADMSG);
 

@@ -584,6 +584,11 @@ static void dark_plane(struct kunit *test)
 	for (i = 4; i < 8; i++)
 		KUNIT_EXPECT_EQ(test, tx->path[i].state, MROCE_PATH_ACTIVE);
 	KUNIT_EXPECT_EQ(test, tx->plane[1].npaths, 4);
+	/* what the others have asked is not forgotten */
+	for (i = 4; i < 7; i++) {
+		KUNIT_EXPECT_NE(test, tx->path[i].inflight, 0);
+		KUNIT_EXPECT_NE(test, tx->path[i].probe_at, MROCE_NEVER);
+	}
 
 	mroce_tx_plane_down(tx, 1, env->now);
 	mroce_tx_plane_up(tx, 1, env->now);

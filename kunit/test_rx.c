@@ -43,6 +43,26 @@ static void delay_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->ack.base.id, 0xaaaa);
 }
 
+/* Copied longer than what came later: its ACK does not wait for that one's time. */
+static void delay_counts_from_arrival(struct kunit *test)
+{
+	struct rx_env *env = test->priv;
+	u64 first = env->now;
+	struct mroce_rxop op;
+
+	rx_claim(test, &op, 0, rx_data(env, MROCE_OP_SEND, 0, 0, 2 * ENV_PSIZE, 0, 1), 1);
+	env->now += 1000;
+	rx_take(test, 1, rx_data(env, MROCE_OP_SEND, 0, 0, 2 * ENV_PSIZE, 1, 1), 1);
+	mroce_rxs_placed(&env->req, &op, op.claimed);
+	rx_finish(env, &op);
+	KUNIT_EXPECT_FALSE(test, rx_ack(env));
+	KUNIT_EXPECT_EQ(test, env->rx.timer, first + MROCE_ACK_DELAY);
+	env->now = env->rx.timer;
+	mroce_rx_timer(&env->rx, env->now);
+	KUNIT_ASSERT_TRUE(test, rx_ack(env));
+	KUNIT_EXPECT_EQ(test, env->ack.base.path, 0);
+}
+
 /* What waits goes along with what cannot, the oldest first, and that last. */
 static void in_order_of_arrival(struct kunit *test)
 {
@@ -636,6 +656,7 @@ static void no_memory(struct kunit *test)
 
 static struct kunit_case cases[] = { KUNIT_CASE(in_order_waits),
 				     KUNIT_CASE(delay_ends),
+				     KUNIT_CASE(delay_counts_from_arrival),
 				     KUNIT_CASE(in_order_of_arrival),
 				     KUNIT_CASE(hole_is_told_at_once),
 				     KUNIT_CASE(first_packets_lost),

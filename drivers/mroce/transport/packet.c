@@ -381,6 +381,9 @@ int mroce_parse_open(const void *p, size_t len, struct mroce_open *o)
 		return -EBADMSG;
 	if (o->base.type == MROCE_T_OPEN_REPLY && o->status > MROCE_OPEN_REFUSED)
 		return -EBADMSG;
+	/* toward 0 nothing is ever sent: the stream would be open and wait without a deadline */
+	if (!o->stream && (o->base.type == MROCE_T_OPEN || o->status == MROCE_OPEN_ACCEPT))
+		return -EBADMSG;
 	return 0;
 }
 

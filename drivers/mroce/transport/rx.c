@@ -123,6 +123,17 @@ static void all_due(struct mroce_rx *rx, struct mroce_rxpath *last)
 		make_due(rx, last);
 }
 
+/* In the order of @ack_at: what arrived first may have been copied longer than what came later. */
+static void wait(struct mroce_rx *rx, struct mroce_rxpath *p)
+{
+	struct list_head *at;
+
+	list_for_each_prev(at, &rx->waiting)
+		if (list_entry(at, struct mroce_rxpath, due)->ack_at <= p->ack_at)
+			break;
+	list_add(&p->due, at);
+}
+
 static void restart(struct mroce_rxpath *p, u8 epoch)
 {
 	p->epoch = epoch;
@@ -279,7 +290,7 @@ void mroce_rx_finish(struct mroce_rx *rx, struct mroce_rxs *rxs, struct mroce_rx
 		all_due(rx, p);
 	} else if (list_empty(&p->due)) {
 		p->ack_at = op->now + MROCE_ACK_DELAY;
-		list_add_tail(&p->due, &rx->waiting);
+		wait(rx, p);
 		rx->timer = min(rx->timer, p->ack_at);
 	}
 }

@@ -255,7 +255,8 @@ enum mroce_reason mroce_tx_ack(struct mroce_tx *tx, const struct mroce_ack *ack,
 			mroce_path_big(tx, p, s, true, now);
 			mroce_path_close(tx, p, s, v.acked, true, now);
 			acked_bytes += before - p->inflight;
-			tx->delivered_at = now;
+			if (s->kind != MROCE_XMIT_PROBE)
+				tx->delivered_at = now;
 			p->newest = max(p->newest, s->at);
 			progress = true;
 		}

@@ -347,7 +347,8 @@ static void others_follow(struct mroce_tx *tx, const struct mroce_txpath *p, u64
 			continue;
 		if (o->fresh) {
 			set_state(tx, o, MROCE_PATH_ACTIVE);
-			o->probe_at = MROCE_NEVER;
+			/* its own probes may be on their way */
+			mroce_path_arm(tx, o);
 			continue;
 		}
 		at += pace;
