@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <infiniband/cmd_ioctl.h>
 
@@ -97,6 +98,36 @@ static bool set_extended(struct verbs_qp *vqp)
 	return true;
 }
 
+/*
+ * For programs that know nothing of it: MROCE_POLL, microseconds, has the kernel look at their
+ * send rings (mroce(7)). It is a wish: without, they ring doorbells.
+ */
+static void poll_if_wanted(struct mroce_qp *qp)
+{
+	DECLARE_COMMAND_BUFFER(cmdb, UVERBS_OBJECT_QP, MROCE_METHOD_QP_TUNE, 2);
+	const char *wanted = getenv("MROCE_POLL");
+	struct mroce_qp_tuning tuning = { .mask = MROCE_TUNE_POLL };
+	unsigned long us;
+	char *end;
+	int err = EINVAL;
+
+	if (!wanted || !qp->sq.map.ring)
+		return;
+	us = strtoul(wanted, &end, 10);
+	if (end != wanted && !*end && us <= MROCE_TUNE_POLL_MAX) {
+		tuning.poll = us;
+		fill_attr_in_obj(cmdb, MROCE_ATTR_QP_TUNE_HANDLE,
+				 qp->vqp.qp.handle);
+		fill_attr_in(cmdb, MROCE_ATTR_QP_TUNE_TUNING, &tuning,
+			     sizeof(tuning));
+		err = execute_ioctl(qp->vqp.qp.context, cmdb);
+	}
+	if (err)
+		verbs_warn(verbs_get_ctx(qp->vqp.qp.context),
+			   "MROCE_POLL=%s: no polling: %s\n", wanted,
+			   strerror(err));
+}
+
 struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr)
 {
@@ -169,6 +200,7 @@ struct ibv_qp *mroce_create_qp_ex(struct ibv_context *context,
 	pthread_mutex_lock(&ctx->qp_mutex);
 	list_add_tail(&ctx->qps, &qp->entry);
 	pthread_mutex_unlock(&ctx->qp_mutex);
+	poll_if_wanted(qp);
 	return &qp->vqp.qp;
 
 err_destroy:

@@ -97,6 +97,23 @@ static inline bool mroce_queue_wants_doorbell(const struct mroce_queue *queue)
 }
 
 /*
+ * After a publish of a send ring: does the module look at it by itself? Most have nobody who does,
+ * and those need no fence.
+ */
+static inline bool mroce_queue_polled(const struct mroce_queue *queue)
+{
+	const _Atomic(__u32) *flags =
+		(const _Atomic(__u32) *)&queue->map.ring->flags;
+
+	if (!(atomic_load_explicit(flags, memory_order_relaxed) &
+	      MROCE_RING_POLLED))
+		return false;
+	atomic_thread_fence(memory_order_seq_cst);
+	return atomic_load_explicit(flags, memory_order_relaxed) &
+	       MROCE_RING_POLLED;
+}
+
+/*
  * Once the module has let go of the ring (MROCE_RING_GONE): take the oldest
  * published request from it. The consumer is then the provider's to advance,
  * under the lock of the CQ that the queue completes to, so that no lock of the

@@ -254,6 +254,13 @@ static int build_wqe(struct mroce_qp *qp, const struct ibv_send_wr *wr)
 	return ret;
 }
 
+/* requests were published: the module is told, unless it looks */
+static int posted_sends(struct mroce_qp *qp)
+{
+	return mroce_queue_polled(&qp->sq) ?
+		       0 : mroce_qp_doorbell(qp, MROCE_DOORBELL_SQ);
+}
+
 int mroce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		    struct ibv_send_wr **bad_wr)
 {
@@ -282,7 +289,7 @@ int mroce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	mroce_unlock(&qp->sq_lock);
 
 	if (posted) {
-		err = mroce_qp_doorbell(qp, MROCE_DOORBELL_SQ);
+		err = posted_sends(qp);
 		if (err && !ret) {
 			*bad_wr = first;
 			ret = err;
@@ -316,7 +323,7 @@ int mroce_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 	}
 	mroce_unlock(&qp->sq_lock);
 
-	return ret ? ret : mroce_qp_doorbell(qp, MROCE_DOORBELL_SQ);
+	return ret ? ret : posted_sends(qp);
 }
 
 /*
@@ -378,7 +385,7 @@ static int mroce_wr_complete(struct ibv_qp_ex *ibqp)
 	qp->wqe = NULL;
 	mroce_unlock(&qp->sq_lock);
 
-	return ret ? ret : mroce_qp_doorbell(qp, MROCE_DOORBELL_SQ);
+	return ret ? ret : posted_sends(qp);
 }
 
 static void mroce_wr_abort(struct ibv_qp_ex *ibqp)

@@ -95,6 +95,7 @@ struct mroce_local {
  * @speed: of the netdev, Mb/s; 0: unknown
  * @speed_work: asks it again
  * @pds, @xrcds, @cqs, @qps, @srqs, @ahs, @mrs, @mws: counts against the limits
+ * @pollers: threads that look at send rings
  * @qp_xa: QPN to struct mroce_qp; lookups under RCU
  * @srq_xa: SRQ number to struct mroce_srq
  * @ah_xa: AH number to struct mroce_ah; its lock is taken with interrupts off
@@ -122,6 +123,7 @@ struct mroce_dev {
 	struct work_struct speed_work;
 
 	atomic_t pds, xrcds, cqs, qps, srqs, ahs, mrs, mws;
+	atomic_t pollers;
 	struct xarray qp_xa, srq_xa, ah_xa, mr_xa, stream_xa;
 	u32 qpn_next, srqn_next, ahn_next, mr_next, stream_next;
 

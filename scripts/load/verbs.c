@@ -23,6 +23,7 @@ static const struct test tests[] = {
 	{ "cq_resize", test_cq_resize }, { "cq_moderate", test_cq_moderate },
 	{ "sqd_address", test_sqd_address }, { "sqd_reads", test_sqd_reads }, { "sqe", test_sqe },
 	{ "dmabuf", test_dmabuf }, { "rights", test_rights },
+	{ "polled", test_polled },
 	{ "xrc", test_xrc }, { "xrc_lossy", test_xrc_lossy },
 	{ "group_receive", test_group_receive }, { "group_send", test_group_send },
 };

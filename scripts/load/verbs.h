@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The tests of mroce-verbs: windows.c, placement.c, pma.c, datagrams.c, uc.c,
- * queues.c, states.c, dmabuf.c, rights.c,
- * xrc.c.
+ * queues.c, states.c, dmabuf.c, rights.c, xrc.c, polled.c.
  */
 #ifndef MROCE_VERBS_H
 #define MROCE_VERBS_H
@@ -44,5 +43,6 @@ void test_dmabuf(void);
 void test_rights(void);
 void test_xrc(void);
 void test_xrc_lossy(void);
+void test_polled(void);
 
 #endif

@@ -44,6 +44,7 @@ enum mroce_dv_tuning_mask {
 	MROCE_DV_PLANES	= 1 << 1,
 	MROCE_DV_PATHS	= 1 << 2,
 	MROCE_DV_WEIGHT	= 1 << 3,
+	MROCE_DV_POLL	= 1 << 4,
 };
 
 /**
@@ -52,12 +53,15 @@ enum mroce_dv_tuning_mask {
  * @planes: a bit for each plane, by its slot; 0xff: all
  * @paths: so many of the connection's paths, 1 to 64; 0: all
  * @weight: its part of what the connection sends, 1 to 100
+ * @poll: microseconds, to 50,000: so long a thread of the kernel's looks for requests in vain before it sleeps, and posting
+ *	one needs no system call meanwhile; 0: there is no thread. Of queue pairs of any type
  */
 struct mroce_dv_tuning {
 	uint32_t burst;
 	uint8_t planes;
 	uint8_t paths;
 	uint8_t weight;
+	uint16_t poll;
 };
 
 /**

@@ -87,6 +87,7 @@ int mroce_dv_query_qp(struct ibv_qp *qp, struct mroce_dv_qp_attr *attr, uint32_t
 			.planes = info.tuning.planes,
 			.paths = info.tuning.paths,
 			.weight = info.tuning.weight,
+			.poll = info.tuning.poll,
 		},
 	};
 	memcpy(out.local, info.local, sizeof(out.local));
@@ -157,6 +158,7 @@ int mroce_dv_modify_qp(struct ibv_qp *qp, const struct mroce_dv_tuning *tuning, 
 	t.planes = in.planes;
 	t.paths = in.paths;
 	t.weight = in.weight;
+	t.poll = in.poll;
 	begin(&c, qp, MROCE_METHOD_QP_TUNE, MROCE_ATTR_QP_TUNE_HANDLE);
 	add(&c, MROCE_ATTR_QP_TUNE_TUNING, &t, sizeof(t));
 	return execute(&c, qp);

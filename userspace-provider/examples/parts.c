@@ -2,7 +2,7 @@
 /*
  * usage: mroce-dv-parts -l PORT N                               be written to by N queue pairs
  *        mroce-dv-parts HOST PORT SECONDS [KEY=VALUE,...]...    a queue pair for each further word, which says how its
- *                       packets go (weight, planes, paths, burst; "-": as they would), and what each has written
+ *                       packets go (weight, planes, paths, burst, poll; "-": as they would), and what each has written
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,6 +46,9 @@ static void tune(struct ibv_qp *qp, char *words)
 		} else if (!strcmp(word, "burst")) {
 			t.burst = n;
 			mask |= MROCE_DV_BURST;
+		} else if (!strcmp(word, "poll")) {
+			t.poll = n;
+			mask |= MROCE_DV_POLL;
 		} else {
 			die(word, EINVAL);
 		}
@@ -93,8 +96,9 @@ int main(int argc, char **argv)
 		err = mroce_dv_query_qp(l[i].id->qp, &attr, sizeof(attr));
 		if (err)
 			die("mroce_dv_query_qp", err);
-		printf("connection %" PRIx64 " weight %u planes %x paths %u burst %u bytes %" PRIu64 "\n", attr.connection,
-		       attr.tuning.weight, attr.tuning.planes, attr.tuning.paths, attr.tuning.burst, written[i]);
+		printf("connection %" PRIx64 " weight %u planes %x paths %u burst %u poll %u bytes %" PRIu64 "\n", attr.connection,
+		       attr.tuning.weight, attr.tuning.planes, attr.tuning.paths, attr.tuning.burst,
+		       attr.tuning.poll, written[i]);
 	}
 	for (i = 0; i < n; i++)
 		link_drain(&l[i], posted[i]);

@@ -250,6 +250,7 @@ static int UVERBS_HANDLER(MROCE_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *a
 	if (ibqp->real_qp)
 		ibqp = ibqp->real_qp;
 	mroce_qp_run(to_mqp(ibqp), doorbells);
+	mroce_qp_poll_wake(to_mqp(ibqp));
 	return 0;
 }
 
@@ -490,6 +491,7 @@ static int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, str
 	mutex_init(&core->mutex);
 	mroce_flow_init(&qp->uc.flow, &in6addr_any, &in6addr_any, 0, 0);
 	init_completion(&qp->unused);
+	init_waitqueue_head(&qp->poll_wait);
 	INIT_WORK(&qp->flush, mroce_qp_flush_work);
 	INIT_WORK(&qp->event, mroce_qp_event_work);
 	INIT_DELAYED_WORK(&qp->gone, mroce_qp_gone_work);
@@ -570,6 +572,7 @@ static int mroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct mroce_dev *dev = qp->dev;
 
 	mutex_lock(mroce_qp_mutex(qp));
+	mroce_qp_poll_end(qp);
 	spin_lock_bh(&qp->lock);
 	qp->state = IB_QPS_RESET;
 	spin_unlock_bh(&qp->lock);

@@ -195,6 +195,8 @@ struct mroce_uc_qp {
  * @lock: bottom halves off. State, send queue, completions of sends.
  * @state: IB_QPS_*
  * @attr: as set by modify_qp; @tuning: by the method of tune.c
+ * @poller: thread that looks at the send ring (poll.c), or NULL; under mroce_qp_mutex()
+ * @poll_wait: where it sleeps; @poll_ns: how long it looks in vain before that
  * @bound: instead of @rq, with an SRQ or for those of an XRC domain
  * @xrcd: XRC target: its domain; it has neither @scq nor @rcq
  * @waiter, @waits_on: in the list of that SRQ, with a reference; under @lock
@@ -227,6 +229,9 @@ struct mroce_qp {
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;
 	struct mroce_qp_tuning tuning;
+	struct task_struct *poller;
+	wait_queue_head_t poll_wait;
+	u64 poll_ns;
 	bool user, holds_module;
 
 	struct mroce_sq sq;
@@ -529,6 +534,16 @@ void mroce_qp_await_builders(struct mroce_qp *qp);
 void mroce_qp_quiesce(struct mroce_qp *qp, bool all);
 
 /* tune.c */
+/*
+ * The thread looks at the send ring until nothing came for @us, 0: never. EOPNOTSUPP: no program's
+ * send queue; EBUSY: the device has as many threads as there are processors. Under
+ * mroce_qp_mutex(), as the end of it, before the ring goes.
+ */
+int mroce_qp_poll(struct mroce_qp *qp, u32 us);
+void mroce_qp_poll_end(struct mroce_qp *qp);
+/* a doorbell came: what is next needs none */
+void mroce_qp_poll_wake(struct mroce_qp *qp);
+
 void mroce_qp_tune_default(struct mroce_qp *qp);
 /* What was chosen, to both streams; under qp->lock, and the half's if they are attached. */
 void mroce_qp_tune_streams(struct mroce_qp *qp);

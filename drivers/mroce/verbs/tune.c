@@ -13,7 +13,9 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #define PATH_INFO_SIZE sizeof(struct mroce_path_info)
-#define TUNE_ALL (MROCE_TUNE_BURST | MROCE_TUNE_PLANES | MROCE_TUNE_PATHS | MROCE_TUNE_WEIGHT)
+#define TUNE_STREAM                                                                    \
+	(MROCE_TUNE_BURST | MROCE_TUNE_PLANES | MROCE_TUNE_PATHS | MROCE_TUNE_WEIGHT)
+#define TUNE_ALL (TUNE_STREAM | MROCE_TUNE_POLL)
 
 void mroce_qp_tune_default(struct mroce_qp *qp)
 {
@@ -21,6 +23,8 @@ void mroce_qp_tune_default(struct mroce_qp *qp)
 		.mask = TUNE_ALL,
 		.planes = U8_MAX,
 		.weight = 1,
+		/* no matter of the connection */
+		.poll = qp->tuning.poll,
 	};
 }
 
@@ -147,10 +151,11 @@ static int check(const struct mroce_qp_tuning *t)
 {
 	if (t->mask & ~TUNE_ALL)
 		return -EOPNOTSUPP;
-	if (memchr_inv(t->reserved, 0, sizeof(t->reserved)) ||
+	if (t->reserved || t->reserved2 ||
 	    (t->mask & MROCE_TUNE_BURST && t->burst > MROCE_DEFAULT_BURST) ||
 	    (t->mask & MROCE_TUNE_PLANES && !t->planes) ||
 	    (t->mask & MROCE_TUNE_PATHS && t->paths > MROCE_MAX_PATHS) ||
+	    (t->mask & MROCE_TUNE_POLL && t->poll > MROCE_TUNE_POLL_MAX) ||
 	    (t->mask & MROCE_TUNE_WEIGHT && (!t->weight || t->weight > MROCE_TUNE_WEIGHT_MAX)))
 		return -EINVAL;
 	return 0;
@@ -166,12 +171,21 @@ static int UVERBS_HANDLER(MROCE_METHOD_QP_TUNE)(struct uverbs_attr_bundle *attrs
 	err = uverbs_copy_from(&t, attrs, MROCE_ATTR_QP_TUNE_TUNING);
 	if (err)
 		return err;
-	if (!mroce_qp_is_rc(qp))
+	if (!mroce_qp_is_rc(qp) && t.mask & TUNE_STREAM)
 		return -EOPNOTSUPP;
 	err = check(&t);
 	if (err)
 		return err;
+	if (t.mask & MROCE_TUNE_POLL) {
+		mutex_lock(mroce_qp_mutex(qp));
+		err = mroce_qp_poll(qp, t.poll);
+		mutex_unlock(mroce_qp_mutex(qp));
+		if (err)
+			return err;
+	}
 	spin_lock_bh(&qp->lock);
+	if (t.mask & MROCE_TUNE_POLL)
+		to->poll = t.poll;
 	if (t.mask & MROCE_TUNE_BURST)
 		to->burst = t.burst;
 	if (t.mask & MROCE_TUNE_PLANES)

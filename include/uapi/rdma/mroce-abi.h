@@ -73,6 +73,11 @@ struct mroce_ring {
  * @consumer and @producer of the send and receive rings as flushed, itself.
  */
 #define MROCE_RING_GONE			(1u << 2)
+/*
+ * Send rings: a thread of the kernel's looks at @producer: no doorbell is needed. The program
+ * posts, then executes a full barrier, then reads the flag.
+ */
+#define MROCE_RING_POLLED		(1u << 3)
 
 struct mroce_sge {
 	__aligned_u64 addr;
@@ -298,9 +303,13 @@ enum mroce_qp_doorbell_attrs {
  * @paths: so many of the paths, 1 to 64; 0: all
  * @weight: of its turns, 1 to 100; 1 unless it is set
  * @reserved: 0
+ * @poll: microseconds, to 50,000, for which a thread of the kernel's looks at the send ring in vain
+ *	before it sleeps; while it looks, the ring has MROCE_RING_POLLED. 0: there is none, as
+ *	at first. Of any type that sends
+ * @reserved2: 0
  *
- * It holds until RESET, and may be set in any state. It is for what this side sends: responses to
- * the peer's READs too.
+ * It holds until RESET, @poll as long as the queue pair, and may be set in any state. It is for
+ * what this side sends: responses to the peer's READs too.
  */
 struct mroce_qp_tuning {
 	__u32 mask;
@@ -308,15 +317,19 @@ struct mroce_qp_tuning {
 	__u8 planes;
 	__u8 paths;
 	__u8 weight;
-	__u8 reserved[5];
+	__u8 reserved;
+	__u16 poll;
+	__u16 reserved2;
 };
 
 #define MROCE_TUNE_BURST	(1u << 0)
 #define MROCE_TUNE_PLANES	(1u << 1)
 #define MROCE_TUNE_PATHS	(1u << 2)
 #define MROCE_TUNE_WEIGHT	(1u << 3)
+#define MROCE_TUNE_POLL		(1u << 4)
 
 #define MROCE_TUNE_WEIGHT_MAX	100
+#define MROCE_TUNE_POLL_MAX	50000
 
 /**
  * struct mroce_qp_info - the stream and connection of an RC queue pair
@@ -397,7 +410,10 @@ enum mroce_qp_query_attrs {
 	MROCE_ATTR_QP_QUERY_PATHS,	/* out, optional: struct mroce_path_info[] */
 };
 
-/* EINVAL: a value out of range; EOPNOTSUPP: a bit of the mask that is not known, or no RC */
+/*
+ * EINVAL: a value out of range; EOPNOTSUPP: a bit of the mask that is not known, or not for the
+ * type; EBUSY: the device has as many threads that poll as there are processors
+ */
 enum mroce_qp_tune_attrs {
 	MROCE_ATTR_QP_TUNE_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
 	MROCE_ATTR_QP_TUNE_TUNING,	/* in: struct mroce_qp_tuning */
