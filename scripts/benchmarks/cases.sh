@@ -47,9 +47,20 @@ pair_of_type() {
 		take "${op^} 64 B, 32 a doorbell" 1/s "$TYPE" messages ib_${op}_bw -s 64 -l 32
 	done
 }
+# the kernel looks at the send queues: posting is no system call
+polled_of_type() {
+	local size
+	export MROCE_POLL=1000
+	for size in 4096 65536 1048576; do
+		take "Write $(named $size), polled" MB/s "$TYPE" bandwidth ib_write_bw -s $size
+	done
+	take "Write 64 B, 32 a doorbell, polled" 1/s "$TYPE" messages ib_write_bw -s 64 -l 32
+	unset MROCE_POLL
+}
 case_pair() {
 	pair 9000
 	each "mroce rxe siw" pair_of_type
+	each mroce polled_of_type
 	take "Write 64 KiB" MB/s TCP tcp -l 64K
 	take "Write 1 MiB" MB/s TCP tcp -l 1M
 	take "Write 64 KiB" MB/s ceiling ceiling 500 15 4096

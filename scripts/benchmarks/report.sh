@@ -32,6 +32,12 @@ verdicts() {
 		wanted "$row" ">=" 0.4 ceiling "$one"
 	done
 	wanted "Write 64 KiB, 256 queue pairs" ">=" 0.9 mroce "$one"
+	for row in "Write 64 KiB, polled" "Write 1 MiB, polled"; do
+		wanted "$row" ">=" 25 rxe "${row%, *}"
+		wanted "$row" ">=" 3 TCP "${row%, *}"
+		wanted "$row" ">=" 0.4 ceiling "$one"
+	done
+	wanted "Write 4 KiB, polled" ">=" 10 rxe "Write 4 KiB"
 	for op in Write Read Send; do
 		wanted "MTU 1500: $op 64 KiB" ">=" 20 rxe
 		wanted "MTU 1500: $op 64 KiB" ">=" 2.5 TCP "MTU 1500: Write 64 KiB"
