@@ -260,7 +260,7 @@ test:
 	@scripts/test
 
 test-programs:
-	@scripts/setup base provider programs $(if $(GUESTS),$(filter uml%,$(GUESTS)),uml-programs)
+	@scripts/setup base provider programs unpacked $(if $(GUESTS),$(filter uml%,$(GUESTS)),uml-programs)
 	@scripts/test $(GUESTS:%=-k %) programs $(TESTS)
 
 matrix:
