@@ -62,6 +62,7 @@ help:
 	@echo '  make install-WHAT   one of these: module, provider, tool, dv'
 	@echo '  make uml-module     mroce.ko and its KUnit suites for User-Mode Linux'
 	@echo '  make deb            Debian packages in build/deb: module source (DKMS), provider, tool'
+	@echo '  make docs           Documentation/ as HTML, in build/docs; warnings are errors'
 	@echo '  make uninstall      remove what install put there'
 	@echo '  make clean          remove build/'
 	@echo 'Try (root on Debian 12; nothing else prepared)'
@@ -131,7 +132,7 @@ dv:
 
 # ---- install
 
-.PHONY: install install-module install-provider install-tool install-dv uninstall deb clean
+.PHONY: install install-module install-provider install-tool install-dv uninstall deb docs clean
 install: install-module install-provider install-tool install-dv
 
 install-module: module
@@ -177,6 +178,11 @@ uninstall:
 # a copy is built, so that what is left behind is not in the way of anything
 deb:
 	@scripts/deb $(BUILD)/deb
+
+docs:
+	@scripts/setup docs
+	@sphinx-build -W --keep-going -q -b html Documentation $(BUILD)/docs
+	@echo "documentation: no warnings; $(BUILD)/docs/index.html"
 
 clean:
 	rm -rf $(BUILD)
@@ -264,7 +270,7 @@ test:
 	@scripts/test
 
 test-programs:
-	@scripts/setup base provider programs $(if $(GUESTS),$(filter uml%,$(GUESTS)),uml-programs)
+	@scripts/setup base provider programs unpacked $(if $(GUESTS),$(filter uml%,$(GUESTS)),uml-programs)
 	@scripts/test $(GUESTS:%=-k %) programs $(TESTS)
 
 matrix:

@@ -23,6 +23,29 @@ usage() {
 }
 need_root() { [ "$(id -u)" -eq 0 ] || die "$1 needs root"; }
 
+# The archive that this system's own packages come from
+archive() {
+	{
+		cat /etc/apt/sources.list.d/*.sources 2>/dev/null |
+			awk '/^URIs:/ { for (i = 2; i <= NF; i++) if ($i ~ /\/debian\/?$/) { print $i; exit } }'
+		# one of these may be missing
+		awk '$1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /^(http|ftp|file|copy).*\/debian\/?$/) { print $i; exit } }' \
+			/etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true
+	} | sed -n 1p
+}
+
+# Number of the private interface that plug-ins of the libibverbs in root folder $1 speak
+plugin_abi() {
+	local plugin
+	for plugin in "${1%/}"/usr/lib/*/libibverbs/lib*-rdmav*.so; do
+		[[ -e $plugin && $plugin != *mroce* ]] || continue
+		plugin=${plugin##*-rdmav}
+		echo "${plugin%.so}"
+		return
+	done
+	return 1
+}
+
 # Newest Debian kernel under root folder $1 that can be booted
 debian_kernel() {
 	local release
