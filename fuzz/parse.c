@@ -367,14 +367,47 @@ static size_t other_seed(u8 *p, u32 n, u16 *payload)
 	return 0;
 }
 
+/* Small messages that share a datagram. */
+static size_t run_seed(u8 *p, u16 *payload)
+{
+	struct mroce_data d = {
+		.base = SEED_BASE(MROCE_T_DATA),
+		.addr = 0x10000,
+		.stream = 3,
+		.length = 20,
+		.psize = 1000,
+		.opcode = MROCE_OP_WRITE_IMM,
+		.flags = MROCE_F_FIRST | MROCE_F_LAST,
+	};
+	size_t size = 0;
+	u32 i;
+
+	*payload = d.length;
+	for (i = 0; i < 3; i++) {
+		size += mroce_build_data(p + size, &d);
+		memset(p + size, i, d.length);
+		size += d.length;
+		d.base.number++;
+		d.spn++;
+		d.msn++;
+		d.rsn++;
+	}
+	return size;
+}
+
 size_t fuzz_seed(u8 *in, size_t most, u32 n)
 {
 	u16 payload = 0;
 	size_t size;
 
-	if (most < 2 + MROCE_HEADER_MAX)
+	if (most < 2 + 2 * MROCE_HEADER_MAX)
 		return 0;
-	size = n < 13 ? data_seed(in + 2, n, &payload) : other_seed(in + 2, n - 13, &payload);
+	if (n < 13)
+		size = data_seed(in + 2, n, &payload);
+	else if (n < 23)
+		size = other_seed(in + 2, n - 13, &payload);
+	else
+		size = n == 23 ? run_seed(in + 2, &payload) : 0;
 	if (!size)
 		return 0;
 	in[0] = payload >> 8;

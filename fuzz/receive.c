@@ -83,18 +83,21 @@ struct half {
 static void make_list(struct space *sp)
 {
 	static const u8 opcodes[] = {
-		MROCE_OP_WRITE, MROCE_OP_SEND, MROCE_OP_READ, MROCE_OP_WRITE_IMM,
-		MROCE_OP_FETCH_ADD, MROCE_OP_SEND, MROCE_OP_WRITE, MROCE_OP_SEND_INV,
+		MROCE_OP_WRITE, MROCE_OP_SEND, MROCE_OP_SEND_INV, MROCE_OP_WRITE_IMM,
+		MROCE_OP_READ, MROCE_OP_WRITE, MROCE_OP_SEND, MROCE_OP_FETCH_ADD,
 	};
 	u32 i, first = sp->psn, rsn = 0;
 
 	for (i = 0; i < MESSAGES; i++) {
 		u32 mix = i * 2654435761U >> 16;
-		u8 opcode = sp->response ? MROCE_OP_READ_RESP : opcodes[mix % ARRAY_SIZE(opcodes)];
+		u8 opcode = sp->response ? MROCE_OP_READ_RESP :
+					   opcodes[i / 4 % ARRAY_SIZE(opcodes)];
+		/* every other four are small, and may be a run */
+		u32 most = i / 4 % 2 ? PSIZE : 5 * PSIZE;
 
 		sp->list[i].opcode = opcode;
 		sp->list[i].first = first;
-		sp->list[i].length = mroce_opinfo[opcode].fixed ?: (mix >> 4) % (5 * PSIZE);
+		sp->list[i].length = mroce_opinfo[opcode].fixed ?: mix % most;
 		sp->list[i].packets = mroce_packets(opcode, sp->list[i].length, PSIZE);
 		sp->list[i].rsn = sp->response ? i : rsn;
 		rsn += mroce_opinfo[opcode].receive;
@@ -264,6 +267,19 @@ static bool as_run(struct half *h, struct slot *t, u32 count)
 	return false;
 }
 
+/* What may be copied is not done with yet, and not behind what was refused for good. */
+static void check_claim(const struct slot *t)
+{
+	const struct mroce_rxs *rxs = &t->space->rxs;
+
+	FUZZ_CHECK(!(t->op.claimed & t->op.bits), "packets are claimed and done with");
+	FUZZ_CHECK(!t->op.claimed || !rxs->refusing || rxs->refuse_reason < MROCE_N_ACCESS ||
+		   mroce_seq_before(t->op.data.msn + (t->op.run ? t->op.count - 1 : 0),
+				    rxs->refuse_msn),
+		   "message %u is taken, which is refused from %u on", t->op.data.msn,
+		   rxs->refuse_msn);
+}
+
 /* mostly the next number of a path */
 static s32 leap(u8 how)
 {
@@ -279,7 +295,7 @@ static void arrive(struct half *h, struct slot *t, const u8 *op)
 	struct mroce_data d;
 	u32 count, end;
 
-	if (!genuine(sp, sp->rxs.base - 8 + (op[2] % 64), 1 + op[3] % 8, &d, &count))
+	if (!genuine(sp, sp->rxs.base - 8 + op[2] % 160, 1 + op[3] % 8, &d, &count))
 		return;
 	if (op[4] & 1)
 		spoil(&d, op[5]);
@@ -315,10 +331,12 @@ static void arrive(struct half *h, struct slot *t, const u8 *op)
 		mroce_rx_unknown(&h->rx, &t->op);
 		return;
 	}
-	if (op[4] & 8 && count == 1 && as_run(h, t, 2 + op[3] % 8))
+	if (op[4] & 8 && count == 1 && as_run(h, t, 2 + op[3] % 8)) {
+		check_claim(t);
 		return;
+	}
 	mroce_rxs_claim(&sp->rxs, &t->op);
-	FUZZ_CHECK(!(t->op.claimed & t->op.bits), "packets are claimed and done with");
+	check_claim(t);
 }
 
 static void hold(struct slot *t)
@@ -384,6 +402,19 @@ static void messages(struct space *sp)
 	}
 }
 
+/* What is held and may land does, as long as anybody is at it; else nobody would. */
+static void check_held(struct half *h, struct space *sp)
+{
+	const struct mroce_held *held =
+		list_first_entry_or_null(&sp->rxs.held, struct mroce_held, node);
+	u32 i;
+
+	for (i = 0; i < SLOTS; i++)
+		if (h->slot[i].used && h->slot[i].space == sp)
+			return;
+	FUZZ_CHECK(!held || held->spn != sp->rxs.base, "number %u is held for ever", held->spn);
+}
+
 static void finish(struct half *h, struct slot *t)
 {
 	struct space *sp = t->space;
@@ -395,8 +426,10 @@ static void finish(struct half *h, struct slot *t)
 	}
 	mroce_rx_finish(&h->rx, sp ? &sp->rxs : NULL, &t->op);
 	t->used = false;
-	if (sp)
-		messages(sp);
+	if (!sp)
+		return;
+	check_held(h, sp);
+	messages(sp);
 }
 
 static void end(struct half *h, struct space *sp)
@@ -542,7 +575,7 @@ static void random_op(u8 *op, struct fuzz_random *r)
 	/* mostly what is next, and not spoiled */
 	if (fuzz_below(r, 2))
 		op[0] = (op[0] & 0xf0) | (fuzz_below(r, 3) ? WHAT_ARRIVE : WHAT_FINISH);
-	if (fuzz_below(r, 4))
+	if (fuzz_below(r, 8))
 		op[2] = 8 + fuzz_below(r, 8);
 	if (fuzz_below(r, 8))
 		op[4] &= ~1;

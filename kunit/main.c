@@ -13,7 +13,7 @@ kunit_test_suites(&mroce_packet_suite, &mroce_malformed_suite, &mroce_rx_suite,
 		  &mroce_cc_suite, &mroce_share_suite,
 		  &mroce_share_half_suite, &mroce_net_suite, &mroce_sim_suite,
 		  &mroce_sim_faults_suite, &mroce_scale_suite, &mroce_hostile_suite,
-		  &mroce_uc_suite, &mroce_tune_suite);
+		  &mroce_uc_suite, &mroce_tune_suite, &mroce_tell_suite);
 
 MODULE_DESCRIPTION("Tests of the MetaRoCE protocol engine");
 MODULE_LICENSE("GPL");

@@ -57,6 +57,8 @@ static void audit_path(struct sim *s, struct mroce_tx *tx, struct mroce_txpath *
 	}
 	AUDIT(s, p->head == p->tail || number == p->next, "path %u: next is %u, records end at %u",
 	      p->index, p->next, number);
+	AUDIT(s, mroce_seq_before(p->high, p->next), "path %u: %u is reported, next is %u",
+	      p->index, p->high, p->next);
 	AUDIT(s, p->inflight == inflight, "path %u: %u bytes in flight, its records have %u",
 	      p->index, p->inflight, inflight);
 	AUDIT(s, p->plane < MROCE_MAX_PLANES && p->cwnd, "path %u: plane %u, window %u", p->index,

@@ -312,13 +312,24 @@ static void xmit_done(struct sim *s, void *arg)
 	xmit_loop(s, arg);
 }
 
+static bool pick(struct sim *s, struct sim_txh *t)
+{
+	bool any = mroce_tx_any(&t->tx);
+
+	if (!mroce_tx_pick(&t->tx, s->now, &t->x))
+		return false;
+	if (!any)
+		sim_broken(s, "there was said to be nothing to send");
+	return true;
+}
+
 static void xmit_loop(struct sim *s, void *arg)
 {
 	struct sim_txh *t = arg;
 	u64 cost;
 
 	for (;;) {
-		if (s->quiet || s->failed || !mroce_tx_pick(&t->tx, s->now, &t->x)) {
+		if (s->quiet || s->failed || !pick(s, t)) {
 			if (!t->again || s->quiet || s->failed)
 				break;
 			t->again = false;

@@ -19,6 +19,6 @@ extern struct kunit_suite mroce_crowd_suite, mroce_crowd_sim_suite;
 extern struct kunit_suite mroce_cc_suite, mroce_share_suite, mroce_share_half_suite;
 extern struct kunit_suite mroce_net_suite, mroce_sim_suite, mroce_sim_faults_suite;
 extern struct kunit_suite mroce_scale_suite, mroce_hostile_suite, mroce_uc_suite;
-extern struct kunit_suite mroce_tune_suite;
+extern struct kunit_suite mroce_tune_suite, mroce_tell_suite;
 
 #endif

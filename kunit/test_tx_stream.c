@@ -636,8 +636,16 @@ static void one_flight_one_doubling(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, env->req[0].paused);
 	mroce_txs_nack(&env->req[0], &r, sent_at, env->now);
 	KUNIT_EXPECT_FALSE(test, env->req[0].paused);
+	r.spn = ENV_PSN + 4;
 	mroce_txs_nack(&env->req[0], &r, env->now, env->now);
 	KUNIT_EXPECT_TRUE(test, env->req[0].paused);
+	KUNIT_EXPECT_EQ(test, env->req[0].pause_spn, ENV_PSN + 4);
+	/* an earlier one of the same flight: it is what waits, and no longer */
+	sent_at = env->req[0].resume_at;
+	r.spn = ENV_PSN + 2;
+	mroce_txs_nack(&env->req[0], &r, env->now, env->now);
+	KUNIT_EXPECT_EQ(test, env->req[0].pause_spn, ENV_PSN + 2);
+	KUNIT_EXPECT_EQ(test, env->req[0].resume_at, sent_at);
 }
 
 /* ---- the deadline ---- */
