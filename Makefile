@@ -75,7 +75,9 @@ help:
 	@echo '  make conform-check  the model of the protocol against itself and judged by the suite; clauses covered; no kernel'
 	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
 	@echo '  make test-programs  NVMe-oF, RDS, MPI and others over the device [GUESTS=...] [TESTS=...]; no part of make test'
-	@echo '  make matrix         the Debian packages: built, installed, tried, upgraded, removed; no part of make test'
+	@echo '  make matrix         the Debian packages: built, installed, tried, upgraded, removed in Debian 12, 13, backports and sid'
+	@echo '                      [SUITES=...]; no part of make test'
+	@echo '  make interop        two guests with different kernels, joined by virtio-net [SUITES="bookworm trixie"]; no part of make test'
 	@echo '  make check          W=1, sparse, checkpatch, shellcheck, the list of rules, the netlink specification: all silent'
 	@echo '  make sparse checkpatch shellcheck rules netlink   each of these by itself'
 	@echo '  make setup          install and build what the above need'
@@ -235,7 +237,8 @@ netlink:
 # as scripts/test has them
 GUESTS ?=
 TESTS ?=
-.PHONY: setup uml-module kunit conform-check e2e test test-programs matrix demo bench cost
+SUITES ?=
+.PHONY: setup uml-module kunit conform-check e2e test test-programs matrix interop demo bench cost
 setup:
 	@scripts/setup
 
@@ -265,7 +268,11 @@ test-programs:
 
 matrix:
 	@scripts/setup base provider deb
-	@scripts/matrix
+	@scripts/matrix $(SUITES)
+
+interop:
+	@scripts/setup base provider deb
+	@scripts/interop $(SUITES)
 
 bench:
 	@scripts/bench
