@@ -77,7 +77,9 @@ help:
 	@echo '  make coverage       lines of the engine that its tests run; those that they do not in build/coverage'
 	@echo '  make e2e            programs over the device, in both guests [GUESTS=...] [TESTS=...]'
 	@echo '  make test-programs  NVMe-oF, RDS, MPI and others over the device [GUESTS=...] [TESTS=...]; no part of make test'
-	@echo '  make matrix         the Debian packages: built, installed, tried, upgraded, removed; no part of make test'
+	@echo '  make matrix         the Debian packages: built, installed, tried, upgraded, removed in Debian 12, 13, backports and sid'
+	@echo '                      [SUITES=...]; no part of make test'
+	@echo '  make interop        two guests with different kernels, joined by virtio-net [SUITES="bookworm trixie"]; no part of make test'
 	@echo '  make check          W=1, sparse, checkpatch, shellcheck, the list of rules, the netlink specification: all silent'
 	@echo '  make sparse checkpatch shellcheck rules netlink   each of these by itself'
 	@echo '  make setup          install and build what the above need'
@@ -238,7 +240,8 @@ netlink:
 GUESTS ?=
 TESTS ?=
 FUZZ_SECONDS ?= 60
-.PHONY: setup uml-module kunit conform-check fuzz coverage e2e test test-programs matrix demo bench cost
+SUITES ?=
+.PHONY: setup uml-module kunit conform-check fuzz coverage e2e test test-programs matrix interop demo bench cost
 setup:
 	@scripts/setup
 
@@ -275,7 +278,11 @@ test-programs:
 
 matrix:
 	@scripts/setup base provider deb
-	@scripts/matrix
+	@scripts/matrix $(SUITES)
+
+interop:
+	@scripts/setup base provider deb
+	@scripts/interop $(SUITES)
 
 bench:
 	@scripts/bench

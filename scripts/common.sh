@@ -38,7 +38,7 @@ archive() {
 plugin_abi() {
 	local plugin
 	for plugin in "${1%/}"/usr/lib/*/libibverbs/lib*-rdmav*.so; do
-		[[ -e $plugin && $plugin != *mroce* ]] || continue
+		[[ -e $plugin && ${plugin##*/} != libmroce-* ]] || continue
 		plugin=${plugin##*-rdmav}
 		echo "${plugin%.so}"
 		return

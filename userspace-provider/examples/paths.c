@@ -12,8 +12,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <infiniband/mroce_dv.h>
+
 #include "link.h"
-#include "mroce_dv.h"
 
 static const char *const states[] = { "probing", "active", "suspect", "failed" };
 
