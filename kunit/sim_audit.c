@@ -71,30 +71,26 @@ static void audit_path(struct sim *s, struct mroce_tx *tx, struct mroce_txpath *
 		      (long long)(tx->timer - s->now));
 }
 
-static void audit_planes(struct sim *s, struct mroce_tx *tx)
+static void audit_plane(struct sim *s, const struct mroce_tx *tx, u32 plane)
 {
-	struct mroce_tx_plane sum[MROCE_MAX_PLANES] = {};
-	u32 i;
+	const struct mroce_tx_plane *pl = &tx->plane[plane];
+	u32 i, npaths = 0, window = 0, inflight = 0;
+	u64 paced = 0;
 
 	for (i = 0; i < tx->npaths; i++) {
 		const struct mroce_txpath *p = &tx->path[i];
 
-		if (p->state != MROCE_PATH_ACTIVE)
+		if (p->state != MROCE_PATH_ACTIVE || p->plane != plane)
 			continue;
-		sum[p->plane].npaths++;
-		sum[p->plane].window += p->cwnd;
-		sum[p->plane].inflight += p->inflight;
-		sum[p->plane].paced += p->paced;
+		npaths++;
+		window += p->cwnd;
+		inflight += p->inflight;
+		paced += p->paced;
 	}
-	for (i = 0; i < MROCE_MAX_PLANES; i++) {
-		const struct mroce_tx_plane *pl = &tx->plane[i];
-
-		AUDIT(s, pl->npaths == sum[i].npaths && pl->window == sum[i].window &&
-		      pl->inflight == sum[i].inflight && pl->paced == sum[i].paced,
-		      "plane %u: %u paths, window %u, in flight %u; its paths have %u, %u, %u", i,
-		      pl->npaths, pl->window, pl->inflight, sum[i].npaths, sum[i].window,
-		      sum[i].inflight);
-	}
+	AUDIT(s, pl->npaths == npaths && pl->window == window && pl->inflight == inflight &&
+	      pl->paced == paced,
+	      "plane %u: %u paths, window %u, in flight %u; its paths have %u, %u, %u", plane,
+	      pl->npaths, pl->window, pl->inflight, npaths, window, inflight);
 }
 
 static u32 open_data(struct mroce_tx *tx, const struct mroce_txs *txs)
@@ -182,7 +178,8 @@ static void audit_tx(struct sim *s, struct mroce_tx *tx)
 
 	for (i = 0; i < tx->npaths && !s->failed; i++)
 		audit_path(s, tx, &tx->path[i], open_ctl);
-	audit_planes(s, tx);
+	for (i = 0; i < MROCE_MAX_PLANES; i++)
+		audit_plane(s, tx, i);
 	for (i = 0; i < MROCE_MAX_CTL; i++) {
 		queued += tx->ctl[i].queued;
 		AUDIT(s, open_ctl[i] == (tx->ctl[i].used && !tx->ctl[i].queued),

@@ -54,13 +54,14 @@ static void announced(struct kunit *test)
 static void nobody_to_tell(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
-	struct mroce_tx idle;
+	struct mroce_tx *idle = kunit_kzalloc(test, sizeof(*idle), GFP_KERNEL);
 
-	KUNIT_ASSERT_EQ(test, mroce_tx_init(&idle, 1, 1, ENV_PSIZE), 0);
-	mroce_tx_announce(&idle, &env->hello, env->now);
-	KUNIT_EXPECT_FALSE(test, mroce_tx_any(&idle));
-	KUNIT_EXPECT_EQ(test, mroce_tx_pick(&idle, env->now, &env->x), 0);
-	mroce_tx_free(&idle);
+	KUNIT_ASSERT_NOT_NULL(test, idle);
+	KUNIT_ASSERT_EQ(test, mroce_tx_init(idle, 1, 1, ENV_PSIZE), 0);
+	mroce_tx_announce(idle, &env->hello, env->now);
+	KUNIT_EXPECT_FALSE(test, mroce_tx_any(idle));
+	KUNIT_EXPECT_EQ(test, mroce_tx_pick(idle, env->now, &env->x), 0);
+	mroce_tx_free(idle);
 
 	tx_open(test, 0);
 	mroce_tx_kill(&env->tx, MROCE_REASON_ERR_PEER_RESET);
