@@ -421,22 +421,8 @@ static void network(struct sim_cfg *c, struct run *run, const u8 *h)
 	};
 	for (i = 0; i < ARRAY_SIZE(run->weight); i++)
 		run->weight[i] = 1 + (h[13] >> 4) * i;
-	run->topo = (struct sim_topo){
-		.planes = 1 + (h[12] >> 7) + (h[13] >> 3 & 1) * 2,
-		.up = {
-			.rate = c->rate,
-			.delay = c->delay,
-			.limit = c->limit,
-			.mark = c->mark,
-			.loss = c->loss,
-			.ack_loss = c->ack_loss,
-			.burst = c->burst,
-			.dup = c->dup,
-			.reorder = c->reorder,
-			.late = c->late,
-		},
-		.down = { .rate = c->rate, .limit = c->limit, .mark = c->mark },
-	};
+	run->topo.planes = 1 + (h[12] >> 7) + (h[13] >> 3 & 1) * 2;
+	sim_star(c, &run->topo);
 	c->topo = &run->topo;
 }
 
@@ -579,54 +565,11 @@ static void random_op(u8 *op, struct fuzz_random *r)
 
 size_t fuzz_mutate(u8 *in, size_t size, size_t most, struct fuzz_random *r)
 {
-	u32 ops, at, to;
-	u8 *op;
-
-	if (size < HEADER) {
-		memset(in + size, 0, HEADER - size);
-		size = HEADER;
-	}
-	ops = (size - HEADER) / OP;
-	size = HEADER + ops * OP;
-	at = fuzz_below(r, ops + 1);
-	op = in + HEADER + at * OP;
-	switch (fuzz_below(r, 10)) {
-	case 0:
-		in[fuzz_below(r, HEADER)] = fuzz_next(r);
-		return size;
-	case 1:
+	if (size && !fuzz_below(r, 10)) {
 		in[0] ^= 1;
 		return size;
-	case 2:
-	case 3:
-	case 4:
-		if (size + OP > most)
-			break;
-		memmove(op + OP, op, (ops - at) * OP);
-		random_op(op, r);
-		return size + OP;
-	case 5:
-		if (at == ops)
-			break;
-		memmove(op, op + OP, (ops - at - 1) * OP);
-		return size - OP;
-	case 6:
-		if (at == ops || size + OP > most)
-			break;
-		to = fuzz_below(r, ops);
-		memcpy(in + size, op, OP);
-		memcpy(op, in + HEADER + to * OP, OP);
-		memcpy(in + HEADER + to * OP, in + size, OP);
-		return size;
-	case 7:
-	case 8:
-		if (at == ops)
-			break;
-		op[fuzz_below(r, OP)] = fuzz_next(r);
-		return size;
 	}
-	size = fuzz_mutate_bytes(in, size, most, r);
-	return size;
+	return fuzz_mutate_ops(in, size, most, r, HEADER, OP, random_op);
 }
 
 /* Networks and programs of all kinds, with few operations and with many. */

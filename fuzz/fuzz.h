@@ -49,6 +49,13 @@ size_t fuzz_mutate_bytes(u8 *data, size_t size, size_t most, struct fuzz_random 
 /* A whole number of bytes, big endian, changed as a sender with ill will would. */
 void fuzz_mutate_number(u8 *p, u32 bytes, u8 how, u32 value);
 
+/*
+ * One change of an input that is @header bytes and then operations of @bytes each, which @random
+ * makes: of the header, an operation more, less, changed, or in another's place.
+ */
+size_t fuzz_mutate_ops(u8 *in, size_t size, size_t most, struct fuzz_random *r, u32 header,
+		       u32 bytes, void (*random)(u8 *op, struct fuzz_random *r));
+
 /* A field of a packet's header. */
 struct fuzz_field {
 	u8 at, bytes;

@@ -585,42 +585,7 @@ static void random_op(u8 *op, struct fuzz_random *r)
 
 size_t fuzz_mutate(u8 *in, size_t size, size_t most, struct fuzz_random *r)
 {
-	u32 ops, at;
-	u8 *op;
-
-	if (size < HEADER) {
-		memset(in + size, 0, HEADER - size);
-		size = HEADER;
-	}
-	ops = (size - HEADER) / OP;
-	size = HEADER + ops * OP;
-	at = fuzz_below(r, ops + 1);
-	op = in + HEADER + at * OP;
-	switch (fuzz_below(r, 8)) {
-	case 0:
-		in[fuzz_below(r, HEADER)] = fuzz_next(r);
-		return size;
-	case 1:
-	case 2:
-	case 3:
-		if (size + OP > most)
-			break;
-		memmove(op + OP, op, (ops - at) * OP);
-		random_op(op, r);
-		return size + OP;
-	case 4:
-		if (at == ops)
-			break;
-		memmove(op, op + OP, (ops - at - 1) * OP);
-		return size - OP;
-	case 5:
-	case 6:
-		if (at == ops)
-			break;
-		op[fuzz_below(r, OP)] = fuzz_next(r);
-		return size;
-	}
-	return fuzz_mutate_bytes(in, size, most, r);
+	return fuzz_mutate_ops(in, size, most, r, HEADER, OP, random_op);
 }
 
 size_t fuzz_seed(u8 *in, size_t most, u32 n)

@@ -217,6 +217,55 @@ void fuzz_mutate_number(u8 *p, u32 bytes, u8 how, u32 value)
 		p[i] = v;
 }
 
+size_t fuzz_mutate_ops(u8 *in, size_t size, size_t most, struct fuzz_random *r, u32 header,
+		       u32 bytes, void (*random)(u8 *op, struct fuzz_random *r))
+{
+	u32 ops, at, to;
+	u8 *op;
+
+	if (size < header) {
+		memset(in + size, 0, header - size);
+		size = header;
+	}
+	ops = (size - header) / bytes;
+	size = header + ops * bytes;
+	at = fuzz_below(r, ops + 1);
+	op = in + header + at * bytes;
+	switch (fuzz_below(r, 9)) {
+	case 0:
+		in[fuzz_below(r, header)] = fuzz_next(r);
+		return size;
+	case 1:
+	case 2:
+	case 3:
+		if (size + bytes > most)
+			break;
+		memmove(op + bytes, op, (ops - at) * bytes);
+		random(op, r);
+		return size + bytes;
+	case 4:
+		if (at == ops)
+			break;
+		memmove(op, op + bytes, (ops - at - 1) * bytes);
+		return size - bytes;
+	case 5:
+		if (at == ops || size + bytes > most)
+			break;
+		to = fuzz_below(r, ops);
+		memcpy(in + size, op, bytes);
+		memcpy(op, in + header + to * bytes, bytes);
+		memcpy(in + header + to * bytes, in + size, bytes);
+		return size;
+	case 6:
+	case 7:
+		if (at == ops)
+			break;
+		op[fuzz_below(r, bytes)] = fuzz_next(r);
+		return size;
+	}
+	return fuzz_mutate_bytes(in, size, most, r);
+}
+
 void fuzz_fail(const char *fmt, ...)
 {
 	va_list args;

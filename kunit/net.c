@@ -48,12 +48,9 @@ void sim_link_wire(struct sim_link *l, const struct sim_wire *w)
 	l->police_fs = w->police ? div64_u64(FS_PER_S, w->police) : 0;
 }
 
-/* the simple network of struct sim_cfg: a star, all faults on the way up */
-static void star(struct sim *s)
+void sim_star(const struct sim_cfg *c, struct sim_topo *t)
 {
-	const struct sim_cfg *c = &s->cfg;
-
-	s->net.topo.up = (struct sim_wire){
+	t->up = (struct sim_wire){
 		.rate = c->rate,
 		.delay = c->delay,
 		.limit = c->limit,
@@ -65,7 +62,7 @@ static void star(struct sim *s)
 		.reorder = c->reorder,
 		.late = c->late,
 	};
-	s->net.topo.down = (struct sim_wire){
+	t->down = (struct sim_wire){
 		.rate = c->rate,
 		.limit = c->limit,
 		.mark = c->mark,
@@ -81,7 +78,7 @@ static bool build(struct sim *s)
 	if (s->cfg.topo)
 		*t = *s->cfg.topo;
 	else
-		star(s);
+		sim_star(&s->cfg, &s->net.topo);
 	t->planes = max(t->planes, 1U);
 	t->leaves = max(t->leaves, 1U);
 	t->spines = t->leaves > 1 ? max(t->spines, 1U) : 0;

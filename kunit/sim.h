@@ -343,6 +343,8 @@ void sim_acks(struct sim_rxh *r);
 void sim_carrier(struct sim_host *h, u32 plane, bool up);
 void sim_bare(struct sim_host *from, u16 to, const void *hdr, u32 len);
 /* every packet that is not numbered */
+/* the simple network of struct sim_cfg: a star, all faults on the way up */
+void sim_star(const struct sim_cfg *c, struct sim_topo *t);
 void sim_unnumbered(struct sim_host *h, struct sim_packet *p, const struct mroce_base *b);
 struct sim_rxh *sim_rxh_by_id(struct sim_host *h, u64 id);
 
